@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shared_device.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace gpusim {
+namespace {
+
+constexpr int kSpinsBeforeBlocking = 200;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
+
+struct Extent {
+  uint32_t first;
+  uint32_t last;
+};
+
+Extent engines_for(OpKind kind, const DeviceConfig& config) {
+  switch (kind) {
+    case OpKind::kHostToDevice:
+      return {kEngineHostToDevice, kEngineHostToDevice + 1};
+    case OpKind::kDeviceToHost:
+      return {kEngineDeviceToHost, kEngineDeviceToHost + 1};
+    case OpKind::kKernel:
+    case OpKind::kDeviceToDevice:
+    case OpKind::kMemset:
+      break;
+  }
+  return {0, config.compute_slots};
+}
+
+size_t ring_offset() {
+  return (sizeof(DeviceMemory) + 4095) / 4096 * 4096;
+}
+
+size_t file_bytes(uint32_t ring_ops) {
+  return ring_offset() + ring_ops * sizeof(OpRecord);
+}
+
+bool valid(const DeviceConfig& config) {
+  return config.compute_slots >= 1 && config.compute_slots <= kMaxComputeSlots &&
+         config.ring_ops >= 2 && (config.ring_ops & (config.ring_ops - 1)) == 0;
+}
+
+// Open-file-description lock: belongs to the daemon's open file, not to whoever forks from it.
+struct flock whole_file() {
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  return range;
+}
+
+// Only the used part: a record is mostly name, and a launch should not write 240 bytes for it.
+void copy_name(OpRecord& to, const OpRecord& from) {
+  const size_t length = strnlen(from.name, kNameBytes - 1);
+  std::memcpy(to.name, from.name, length);
+  to.name[length] = '\0';
+}
+
+}  // namespace
+
+int64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+SharedDevice::~SharedDevice() {
+  if (memory_) munmap(memory_, bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+bool SharedDevice::map(int fd, size_t bytes) {
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return false;
+  bytes_ = bytes;
+  memory_ = static_cast<DeviceMemory*>(at);
+  ring_ = reinterpret_cast<OpRecord*>(static_cast<char*>(at) + ring_offset());
+  return true;
+}
+
+bool SharedDevice::open(const std::string& dir) {
+  fd_ = ::open((dir + "/device.shm").c_str(), O_RDWR | O_CLOEXEC);
+  if (fd_ < 0) return false;
+  struct stat info = {};
+  if (fstat(fd_, &info) != 0 || static_cast<size_t>(info.st_size) < sizeof(DeviceMemory) ||
+      !alive() || !map(fd_, static_cast<size_t>(info.st_size))) {
+    return false;
+  }
+  return memory_->state.load(std::memory_order_acquire) == DeviceState::kReady &&
+         memory_->magic == kMagic && valid(memory_->config) &&
+         bytes_ == file_bytes(memory_->config.ring_ops);
+}
+
+bool SharedDevice::create(int fd, const DeviceConfig& config) {
+  fd_ = fd;
+  struct flock range = whole_file();
+  if (!valid(config) || fcntl(fd_, F_OFD_SETLK, &range) != 0) return false;
+  const size_t bytes = file_bytes(config.ring_ops);
+  if (posix_fallocate(fd_, 0, static_cast<off_t>(bytes)) != 0 || !map(fd_, bytes)) return false;
+  new (memory_) DeviceMemory{};
+  memory_->magic = kMagic;
+  memory_->config = config;
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  const int error = pthread_mutex_init(&memory_->lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  return error == 0;
+}
+
+bool SharedDevice::alive() const {
+  struct flock range = whole_file();
+  return fcntl(fd_, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+bool SharedDevice::entered(int lock_result) {
+  if (lock_result == EOWNERDEAD) {
+    rebuild_engines();
+    pthread_mutex_consistent(&memory_->lock);
+    return true;
+  }
+  return lock_result == 0;
+}
+
+bool SharedDevice::lock() {
+  // The owner needs well under a microsecond; a futex wait here would be an edge that a real
+  // driver does not have.
+  for (int i = 0; i < kSpinsBeforeBlocking; ++i) {
+    const int result = pthread_mutex_trylock(&memory_->lock);
+    if (result != EBUSY) return entered(result);
+  }
+  return entered(pthread_mutex_lock(&memory_->lock));
+}
+
+bool SharedDevice::lock_within(int64_t timeout_ns) {
+  const int64_t until = now_ns() + timeout_ns;
+  const timespec deadline = {until / kNsPerSecond, until % kNsPerSecond};
+  return entered(pthread_mutex_clocklock(&memory_->lock, CLOCK_MONOTONIC, &deadline));
+}
+
+void SharedDevice::unlock() {
+  pthread_mutex_unlock(&memory_->lock);
+}
+
+void SharedDevice::rebuild_engines() {
+  for (Timeline& engine : memory_->engines) {
+    engine.floor_ns = 0;
+    engine.count = 0;
+  }
+  const int64_t now = now_ns();
+  const uint64_t head = memory_->head.load(std::memory_order_relaxed);
+  const uint64_t kept = std::min<uint64_t>(head, memory_->config.ring_ops - 1);
+  // The slot at `head` may be half written: an operation that never was.
+  for (uint64_t number = head - kept; number < head; ++number) {
+    const OpRecord& op = record(number);
+    memory_->engines[op.engine].reserve(op.start_ns, op.end_ns, now);
+  }
+}
+
+int64_t SharedDevice::copy_duration(const OpRecord& op) const {
+  const DeviceConfig& config = memory_->config;
+  double rate = config.d2d_bytes_per_ns;
+  if (op.kind == OpKind::kHostToDevice) rate = config.h2d_bytes_per_ns;
+  if (op.kind == OpKind::kDeviceToHost) rate = config.d2h_bytes_per_ns;
+  return config.copy_latency_ns + static_cast<int64_t>(static_cast<double>(op.bytes) / rate);
+}
+
+SharedDevice::Submit SharedDevice::submit(OpRecord& op, int64_t ready_ns, int64_t kernel_ns) {
+  const DeviceConfig& config = memory_->config;
+  const int64_t duration = op.kind == OpKind::kKernel ? kernel_ns : copy_duration(op);
+  const Extent choice = engines_for(op.kind, config);
+  if (!lock()) return Submit::kGone;
+  // Under the lock, so that a daemon that stops with the lock held has seen the last operation.
+  if (memory_->state.load(std::memory_order_relaxed) != DeviceState::kReady) {
+    unlock();
+    return Submit::kGone;
+  }
+  const uint64_t number = memory_->head.load(std::memory_order_relaxed);
+  if (number - memory_->tail.load(std::memory_order_acquire) >= config.ring_ops) {
+    unlock();
+    return alive() ? Submit::kFull : Submit::kGone;
+  }
+  op.engine = choice.first;
+  op.start_ns = memory_->engines[choice.first].earliest(ready_ns, duration);
+  for (uint32_t engine = choice.first + 1; engine < choice.last; ++engine) {
+    const int64_t start = memory_->engines[engine].earliest(ready_ns, duration);
+    if (start < op.start_ns) {
+      op.start_ns = start;
+      op.engine = engine;
+    }
+  }
+  op.end_ns = op.start_ns + duration;
+  OpRecord& slot = record(number);
+  std::memcpy(&slot, &op, offsetof(OpRecord, name));
+  copy_name(slot, op);
+  memory_->engines[op.engine].reserve(op.start_ns, op.end_ns, op.api_ns);
+  memory_->head.store(number + 1, std::memory_order_release);
+  unlock();
+  return Submit::kOk;
+}
+
+}  // namespace gpusim
