@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * The life of tasks: storage at their creation, marks for the targets' threads and children, and two
+ * iterators that user space runs: one after the attach, one at the end.
+ */
+#include "common.h"
+#include "wait.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define MAX_ANCESTORS 32
+
+static __always_inline struct task_ctx *make_ctx(struct task_struct *task)
+{
+	struct task_ctx *t = bpf_task_storage_get(&task_ctxs, task, 0, 0);
+
+	if (t)
+		return t;
+	t = bpf_task_storage_get(&task_ctxs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t) {
+		t->counted_cpu = -1;
+		t->fd = -1;
+	}
+	return t;
+}
+
+/* Runs in the parent, in process context. Threads and children of a target are targets. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(wst_newtask, struct task_struct *task)
+{
+	struct task_ctx *parent = task_ctx_of(bpf_get_current_task_btf());
+	struct task_ctx *t = make_ctx(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!t) {
+		count_loss(WST_LOST_STORAGE, now);
+		return 0;
+	}
+	if (parent && is_target(parent)) {
+		t->emit_until = EMIT_ALWAYS;
+		t->out_ns = now;
+		t->nr = -1;
+		t->wait_flags = WST_WAIT_BORN;
+		announce(task, t, now, WST_TASK_BORN);
+	}
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(wst_rename, struct task_struct *task, const char *comm)
+{
+	struct task_ctx *t = task_ctx_of(task);
+
+	/* Fires before the new name is stored: the next record that names the task brings it. */
+	if (t && t->announced && !is_target(t))
+		t->announced = 0;
+	if (t && is_target(t)) {
+		struct wst_task *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+		__u64 now = bpf_ktime_get_ns();
+
+		if (!r) {
+			count_loss(WST_LOST_TASK, now);
+			return 0;
+		}
+		fill_header(&r->h, sizeof(*r), WST_TASK, now);
+		r->start_ns = BPF_CORE_READ(task, start_time);
+		r->tid = task->pid;
+		r->tgid = task->tgid;
+		r->ppid = BPF_CORE_READ(task, real_parent, tgid);
+		r->flags = WST_TASK_TARGET;
+		__builtin_memset(r->comm, 0, sizeof(r->comm));
+		bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm);
+		submit(r);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(wst_process_exit, struct task_struct *task)
+{
+	struct task_ctx *t = task_ctx_of(task);
+	struct wst_exit *r;
+	__u64 now;
+
+	if (!t || !is_target(t))
+		return 0;
+	now = bpf_ktime_get_ns();
+	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	if (!r) {
+		count_loss(WST_LOST_TASK, now);
+		return 0;
+	}
+	fill_header(&r->h, sizeof(*r), WST_EXIT, now);
+	r->tid = task->pid;
+	r->tgid = task->tgid;
+	submit(r);
+	return 0;
+}
+
+static __always_inline bool descends_from_target(struct task_struct *task)
+{
+	struct task_struct *ancestor = task;
+
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
+		__u32 tgid = BPF_CORE_READ(ancestor, tgid);
+		struct task_struct *parent;
+
+		if (bpf_map_lookup_elem(&targets, &tgid))
+			return true;
+		parent = BPF_CORE_READ(ancestor, real_parent);
+		if (!parent || parent == ancestor || !tgid)
+			return false;
+		ancestor = parent;
+	}
+	return false;
+}
+
+/*
+ * After task_newtask is attached and before the scheduler hooks are: gives every task its storage, marks
+ * the targets and notes where they are. A task that sleeps already is described from its registers; when
+ * its wait began is not known, so the attach is its lower bound.
+ */
+SEC("iter/task")
+int wst_adopt(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_ctx *t;
+	__u64 now;
+	__u32 state;
+
+	if (!task || !task->pid)
+		return 0;
+	t = make_ctx(task);
+	now = bpf_ktime_get_ns();
+	if (!t) {
+		count_loss(WST_LOST_STORAGE, now);
+		return 0;
+	}
+	if (t->emit_until || !descends_from_target(task))
+		return 0;
+	announce(task, t, now, WST_TASK_TARGET);
+	state = task->__state;
+	if (task->on_cpu) {
+		t->in_ns = now;
+	} else {
+		t->state = state;
+		t->wait_flags = WST_WAIT_BEFORE | (state ? WST_WAIT_BLOCKED : 0);
+		if (state && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+			t->wait_flags |= WST_WAIT_IOWAIT;
+		t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
+		decode_wait(task, t, state, false);
+		t->out_ns = now;
+	}
+	t->emit_until = EMIT_ALWAYS;
+	return 0;
+}
+
+/* At the end: the waits that are not over, and the runs. */
+SEC("iter/task")
+int wst_dump(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_ctx *t;
+	__u64 now;
+
+	if (!task || !task->pid)
+		return 0;
+	t = task_ctx_of(task);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!emits(t, now))
+		return 0;
+	if (t->out_ns) {
+		emit_wait(task, t, now, WST_WAIT_OPEN);
+	} else if (t->in_ns) {
+		emit_run(task, t, now);
+	}
+	return 0;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace whystall::recording {
+
+/// The recording file (.wst): one file header, then chunks until the end. Little endian. Each chunk stands
+/// by itself, so a file cut anywhere reads up to its last whole chunk.
+///
+/// Version log
+///   1.0  first: META chunks (JSON objects; later keys win) and EVENTS chunks (records of bpf/abi/events.h)
+constexpr std::array<char, 8> kMagic = {'w', 'h', 'y', 's', 't', 'a', 'l', 'l'};
+constexpr std::uint16_t kMajor = 1;
+constexpr std::uint16_t kMinor = 0;
+
+struct FileHeader {
+  std::array<char, 8> magic;
+  std::uint16_t major;
+  std::uint16_t minor;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(FileHeader) == 16);
+
+enum class ChunkClass : std::uint16_t { kMeta = 1, kEvents = 2 };
+
+constexpr std::uint32_t kChunkMagic = 0x4b4e4843;  // "CHNK"
+constexpr std::uint16_t kChunkZstd = 1;
+/// Bounds for a reader: nothing that a writer makes comes near them.
+constexpr std::uint32_t kMaxChunkBytes = 64u << 20;
+
+struct ChunkHeader {
+  std::uint32_t magic;
+  std::uint16_t chunk_class;
+  std::uint16_t flags;
+  std::uint32_t stored_bytes;  // what follows this header
+  std::uint32_t raw_bytes;     // after decompression
+  std::uint32_t count;         // records
+  std::uint32_t checksum;      // CRC-32 of the stored bytes
+  std::int64_t first_ns;       // of the records' times
+  std::int64_t last_ns;
+};
+static_assert(sizeof(ChunkHeader) == 40);
+
+}  // namespace whystall::recording

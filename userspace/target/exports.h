@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace whystall::target {
+
+/// A function that a shared library exports, and where its code lies in the file.
+struct Export {
+  std::string name;
+  std::uint64_t file_offset;
+};
+
+/// All functions in the dynamic symbol table (present in stripped libraries too). The file may be hostile.
+/// Error: cannot trace.
+Result<std::vector<Export>> exported_functions(const std::string& path);
+
+}  // namespace whystall::target

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/process.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+namespace whystall::target {
+
+namespace {
+
+std::string proc_path(pid_t pid, const char* file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// The parent, from /proc/PID/stat; the command name in it may hold blanks and brackets.
+pid_t parent_of(pid_t pid) {
+  const std::string stat = read_file(proc_path(pid, "stat"));
+  const std::size_t bracket = stat.rfind(')');
+  if (bracket == std::string::npos) return 0;
+  std::istringstream rest(stat.substr(bracket + 1));
+  char state = 0;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+bool is_driver_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  return name.starts_with("libcuda.so");
+}
+
+}  // namespace
+
+Result<Process> look_up(pid_t pid) {
+  Process process{pid, read_file(proc_path(pid, "comm")), read_file(proc_path(pid, "cmdline"))};
+  if (process.comm.empty()) {
+    return Error{ErrorCode::kCannotTrace, "there is no process " + std::to_string(pid)};
+  }
+  // A thread's number also has a directory in /proc, but is not a process.
+  const std::string status = read_file(proc_path(pid, "status"));
+  const std::size_t at = status.find("\nTgid:");
+  const pid_t tgid = at == std::string::npos ? pid : std::atoi(status.c_str() + at + 6);
+  if (tgid != pid) {
+    return Error{ErrorCode::kCannotTrace, std::to_string(pid) + " is a thread of process " +
+                                              std::to_string(tgid) + "; give that number"};
+  }
+  process.comm.erase(process.comm.find_last_not_of('\n') + 1);
+  std::replace(process.command_line.begin(), process.command_line.end(), '\0', ' ');
+  process.command_line.erase(process.command_line.find_last_not_of(' ') + 1);
+  return process;
+}
+
+std::vector<pid_t> with_descendants(pid_t pid) {
+  std::multimap<pid_t, pid_t> children;
+  std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  while (dirent* entry = proc ? readdir(proc.get()) : nullptr) {
+    const pid_t child = std::atoi(entry->d_name);
+    if (child > 0) children.emplace(parent_of(child), child);
+  }
+  std::vector<pid_t> found{pid};
+  for (std::size_t i = 0; i < found.size(); i++) {
+    const auto [first, last] = children.equal_range(found[i]);
+    for (auto it = first; it != last; ++it) found.push_back(it->second);
+  }
+  return found;
+}
+
+std::optional<MappedLibrary> find_driver_library(pid_t pid) {
+  std::ifstream maps(proc_path(pid, "maps"));
+  std::string line;
+  while (std::getline(maps, line)) {
+    const std::size_t slash = line.find('/');
+    if (slash == std::string::npos) continue;
+    std::string path = line.substr(slash);
+    constexpr std::string_view kDeleted = " (deleted)";
+    if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+    if (!is_driver_name(path)) continue;
+    // map_files leads to the exact file, also when its name now belongs to another.
+    const std::string range = line.substr(0, line.find(' '));
+    return MappedLibrary{pid, path, proc_path(pid, ("map_files/" + range).c_str())};
+  }
+  return std::nullopt;
+}
+
+}  // namespace whystall::target

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace whystall::target {
+
+struct Process {
+  pid_t pid;
+  std::string comm;
+  std::string command_line;  // arguments joined by blanks
+};
+
+/// What /proc says of a live process. Error: cannot trace, when there is none of this number.
+Result<Process> look_up(pid_t pid);
+
+/// The process and all that descend from it, nearest first.
+std::vector<pid_t> with_descendants(pid_t pid);
+
+/// The driver library that a process has mapped, by a path that opens from here, whatever mount namespace
+/// the process lives in.
+struct MappedLibrary {
+  pid_t pid;
+  std::string shown_path;  // as the process sees it
+  std::string open_path;   // below /proc/PID
+};
+std::optional<MappedLibrary> find_driver_library(pid_t pid);
+
+}  // namespace whystall::target
