@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/leaf.h"
+#include "model/recording.h"
+
+namespace whystall::gaps {
+
+/// Gaps shorter than this are launch overhead: summed into gpu.launch and not walked.
+constexpr model::DurationNs kMicroGapNs = 20'000;
+
+/// A time in which everything that the process had submitted was proved done.
+struct Gap {
+  model::Interval at;
+  model::Pid pid = 0;
+  model::Tid tid = 0;  // whose call ended it; of an open gap, the last submitter
+  bool open = false;   // no call ended it: it lasts until the end of the window
+  model::Confidence confidence = model::Confidence::kProven;
+};
+
+struct Gaps {
+  std::vector<Gap> gaps;  // by time; of several processes, one after the other
+  std::uint64_t submits = 0;
+  std::uint64_t syncs = 0;
+};
+
+/// Proves emptiness from the driver calls alone: a synchronise that returned success proves that what its stream
+/// (or event, or context) had been given before the call's entry is done; the gap begins at its return if nothing
+/// else is unproved, and ends at the entry of the next call that submits work, by any thread of the process. Until a
+/// context-wide proof, work from before the attach on a stream that was never used since cannot be excluded: such gaps
+/// are `likely`. Clipped to the window.
+Gaps find_gaps(const model::Recording& recording);
+
+}  // namespace whystall::gaps

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/names.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace whystall::ledger {
+
+namespace {
+
+struct Call {
+  std::int32_t nr;
+  std::string_view name;
+};
+
+// The system calls of x86-64 that commonly block.
+constexpr Call kCalls[] = {{0, "read"},          {1, "write"},       {7, "poll"},         {16, "ioctl"},
+                           {17, "pread"},        {18, "pwrite"},     {19, "readv"},       {20, "writev"},
+                           {23, "select"},       {35, "nanosleep"},  {42, "connect"},     {43, "accept"},
+                           {44, "sendto"},       {45, "recvfrom"},   {46, "sendmsg"},     {47, "recvmsg"},
+                           {61, "wait4"},        {72, "fcntl"},      {73, "flock"},       {74, "fsync"},
+                           {75, "fdatasync"},    {202, "futex"},     {230, "nanosleep"},  {232, "epoll"},
+                           {247, "waitid"},      {257, "open"},      {262, "stat"},       {270, "select"},
+                           {271, "poll"},        {281, "epoll"},     {288, "accept"},     {295, "preadv"},
+                           {327, "preadv"},      {441, "epoll"}};
+
+std::string_view kind_name(std::uint8_t kind) {
+  switch (kind) {
+    case WST_FILE_PIPE: return " pipe";
+    case WST_FILE_SOCKET: return " socket";
+    case WST_FILE_CHAR: return " device";
+    default: return "";
+  }
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string extension_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::size_t slash = path.rfind('/');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return "";
+  return path.substr(dot);
+}
+
+}  // namespace
+
+std::string call_name(const model::Hop& hop) {
+  if (hop.nr < 0) return "";
+  for (const Call& call : kCalls) {
+    if (call.nr == hop.nr) return std::string(call.name) + std::string(kind_name(hop.file_kind));
+  }
+  return "syscall " + std::to_string(hop.nr);
+}
+
+std::string describe_files(std::span<const std::string> paths) {
+  if (paths.empty()) return "";
+  if (paths.size() == 1) return paths.front();
+  std::string common = directory_of(paths.front());
+  std::string extension = extension_of(paths.front());
+  for (const std::string& path : paths) {
+    const std::string prefix = common == "/" ? "/" : common + "/";
+    if (!path.starts_with(prefix)) {
+      while (common != "/" && !path.starts_with(common + "/")) common = directory_of(common);
+    }
+    if (extension_of(path) != extension) extension.clear();
+  }
+  return (common == "/" ? "/*" : common + "/*") + extension + " (" + std::to_string(paths.size()) + " files)";
+}
+
+Names::Names(const model::Recording& recording) : recording_(recording) {
+  for (const wst_slice& s : recording.slices) {
+    std::string name(s.comm, strnlen(s.comm, sizeof s.comm));
+    if (s.tid == s.tgid || !runners_.contains(s.tgid)) runners_[s.tgid] = std::move(name);
+  }
+}
+
+std::string Names::comm(model::Tid tid) const {
+  const auto task = recording_.tasks.find(tid);
+  return task == recording_.tasks.end() || task->second.comm.empty() ? "?" : task->second.comm;
+}
+
+std::string Names::thread(model::Tid tid) const { return comm(tid) + " " + std::to_string(tid); }
+
+std::string Names::process(model::Pid pid) const {
+  if (recording_.tasks.contains(pid)) return comm(pid);
+  const auto runner = runners_.find(pid);
+  if (runner != runners_.end()) return runner->second;
+  for (const auto& [tid, task] : recording_.tasks) {
+    if (task.pid == pid) return task.comm;
+  }
+  return "?";
+}
+
+std::string Names::file(const model::FileKey& key) const {
+  const auto file = recording_.files.find(key);
+  if (file != recording_.files.end()) return file->second.path + (file->second.deleted ? " (deleted)" : "");
+  return "inode " + std::to_string(key.ino) + " on device " + std::to_string(key.dev >> 20) + ":" +
+         std::to_string(key.dev & 0xfffff);
+}
+
+std::string Names::fs_type(const model::FileKey& key) const {
+  const auto file = recording_.files.find(key);
+  return file == recording_.files.end() ? "" : file->second.fs_type;
+}
+
+std::string Names::chain(std::span<const model::Hop> hops) const {
+  std::string text;
+  for (const model::Hop& hop : hops) {
+    if (!text.empty()) text += " ← ";
+    text += thread(hop.tid);
+    if (const std::string call = call_name(hop); !call.empty()) text += " ← " + call;
+  }
+  return text;
+}
+
+model::FindingObject Names::object(model::Cause cause, const model::Object& id) const {
+  model::FindingObject object;
+  object.id = id;
+  switch (cause) {
+    case model::Cause::kStorageRead:
+      object.kind = "file";
+      object.name = file(id.file);
+      break;
+    case model::Cause::kLockUser: {
+      char address[32];
+      std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(id.address));
+      object.kind = "lock";
+      object.comm = comm(id.tid);
+      object.name = "lock " + std::string(address) + " held by " + thread(id.tid) + ", which " +
+                    (id.slept ? "slept" : "computed");
+      break;
+    }
+    case model::Cause::kCpuContention:
+    case model::Cause::kObserver:
+    case model::Cause::kIpcWorker:
+      object.kind = "process";
+      object.comm = process(id.pid);
+      object.name = object.comm + " " + std::to_string(id.pid);
+      break;
+    case model::Cause::kCpuBusy:
+    case model::Cause::kCpuWaiting:
+    case model::Cause::kWaitSleep:
+      object.kind = "thread";
+      object.comm = comm(id.tid);
+      object.name = thread(id.tid);
+      break;
+    case model::Cause::kGpuLaunch:
+      object.kind = "process";
+      object.comm = process(id.pid);
+      object.name = object.comm + " " + std::to_string(id.pid);
+      break;
+    case model::Cause::kUnknown:
+      object.kind = "reason";
+      object.name = std::string(model::reason_text(id.reason));
+      break;
+  }
+  return object;
+}
+
+}  // namespace whystall::ledger

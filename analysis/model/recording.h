@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "abi/events.h"
+
+namespace whystall::model {
+
+/// CLOCK_MONOTONIC nanoseconds.
+using TimeNs = std::int64_t;
+using DurationNs = std::int64_t;
+using Tid = std::uint32_t;
+using Pid = std::uint32_t;
+
+/// Half-open [lo, hi).
+struct Interval {
+  TimeNs lo = 0;
+  TimeNs hi = 0;
+  DurationNs length() const { return hi > lo ? hi - lo : 0; }
+};
+
+struct Task {
+  Tid tid = 0;
+  Pid pid = 0;
+  std::string comm;
+  bool target = false;
+  bool kernel = false;
+};
+
+struct FileKey {
+  std::uint64_t ino = 0;
+  std::uint32_t dev = 0;
+  std::uint32_t generation = 0;
+  auto operator<=>(const FileKey&) const = default;
+};
+
+struct File {
+  std::string path;
+  std::string fs_type;
+  bool deleted = false;
+  bool truncated = false;
+};
+
+struct TargetProcess {
+  Pid pid = 0;
+  std::string comm;
+  std::string command;
+};
+
+/// What capture says of itself, from the META chunks.
+struct Meta {
+  std::string whystall;
+  std::string kernel;
+  std::string host;
+  std::string profile;
+  std::string clock;
+  std::string stopped_by;
+  std::string driver_library;
+  std::vector<std::string> api_symbols;
+  std::vector<TargetProcess> targets;
+  Pid whystall_pid = 0;
+  bool api_complete = true;
+  TimeNs start_ns = 0;
+  TimeNs end_ns = 0;
+  TimeNs wall_start_ns = 0;
+};
+
+/// What was met while reading; nothing of it stops the analysis, all of it is reported.
+struct LoadStats {
+  std::uint64_t records = 0;
+  std::uint64_t unknown_records = 0;
+  std::uint64_t bad_records = 0;
+  std::uint64_t unknown_chunks = 0;
+  std::uint64_t damaged_chunks = 0;
+  bool cut = false;         // the file ends inside a chunk
+  bool no_end = false;      // the recording was not ended by its writer
+};
+
+/// A recording in memory: records by kind, each sorted by time.
+struct Recording {
+  Meta meta;
+  std::map<Tid, Task> tasks;
+  std::map<FileKey, File> files;
+  std::vector<wst_wait> waits;
+  std::vector<wst_slice> slices;
+  std::vector<wst_api> api;
+  std::vector<wst_loss> losses;
+  LoadStats stats;
+
+  Interval window() const { return {meta.start_ns, meta.end_ns}; }
+};
+
+}  // namespace whystall::model

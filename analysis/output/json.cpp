@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "base/time.h"
+#include "output/output.h"
+
+namespace whystall::output {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+
+std::string hex(std::uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
+  ordered_json j = {{"kind", o.kind}, {"name", printable(o.name)}, {"ns", o.ns}};
+  if (cause == model::Cause::kStorageRead) {
+    j["path"] = printable(o.name);
+    j["inode"] = o.id.file.ino;
+    j["device"] = std::to_string(o.id.file.dev >> 20) + ":" + std::to_string(o.id.file.dev & 0xfffff);
+  } else if (o.kind == "lock") {
+    j["address"] = hex(o.id.address);
+    j["holder_tid"] = o.id.tid;
+    j["holder_comm"] = printable(o.comm);
+    j["holder_did"] = o.id.slept ? "slept" : "computed";
+  } else if (o.kind == "process") {
+    j["pid"] = o.id.pid;
+    j["comm"] = printable(o.comm);
+  } else if (o.kind == "thread") {
+    j["tid"] = o.id.tid;
+    j["pid"] = o.id.pid;
+    j["comm"] = printable(o.comm);
+  }
+  return j;
+}
+
+double share(model::DurationNs part, model::DurationNs whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
+  ordered_json by_confidence;
+  for (std::size_t i = 0; i < f.by_confidence.size(); i++) {
+    by_confidence[std::string(confidence_name(static_cast<model::Confidence>(i)))] = f.by_confidence[i];
+  }
+  ordered_json objects = ordered_json::array();
+  for (const auto& o : f.objects) objects.push_back(object_json(o, f.cause));
+  return {{"cause", cause_name(f.cause)},
+          {"ns", f.ns},
+          {"share", share(f.ns, stalled)},
+          {"confidence", confidence_name(f.confidence)},
+          {"confidence_ns", by_confidence},
+          {"gaps", f.gaps},
+          {"pieces", f.pieces},
+          {"object", printable(f.object)},
+          {"path", printable(f.path)},
+          {"objects", objects}};
+}
+
+}  // namespace
+
+std::string render_json(const model::Diagnosis& d) {
+  const model::Meta& m = d.meta;
+  ordered_json target;
+  if (!m.targets.empty()) {
+    target = {{"pid", m.targets.front().pid},
+              {"comm", printable(m.targets.front().comm)},
+              {"command", printable(m.targets.front().command)}};
+  }
+  ordered_json findings = ordered_json::array();
+  for (const auto& f : d.findings) findings.push_back(finding_json(f, d.stalled_ns()));
+  const ordered_json j = {
+      {"schema_version", kSchemaVersion},
+      {"whystall", m.whystall},
+      {"window",
+       {{"start_ns", m.start_ns},
+        {"end_ns", m.end_ns},
+        {"wall_start", format_wall_time(m.wall_start_ns)},
+        {"stopped_by", m.stopped_by}}},
+      {"host", {{"name", printable(m.host)}, {"kernel", printable(m.kernel)}}},
+      {"target", target},
+      {"profile", m.profile},
+      {"clock", m.clock},
+      {"driver_library", printable(m.driver_library)},
+      {"starved_ns", d.starved_ns},
+      {"starved_proven_ns", d.starved_proven_ns},
+      {"micro_gap_ns", d.micro_gap_ns},
+      {"unproven_ns", d.unproven_ns},
+      {"explained_ns", d.explained_ns()},
+      {"gaps", d.gaps},
+      {"micro_gaps", d.micro_gaps},
+      {"submits", d.submits},
+      {"syncs", d.syncs},
+      {"lost_records", d.lost_records},
+      {"api_complete", m.api_complete},
+      {"recording",
+       {{"records", d.load.records},
+        {"unknown_records", d.load.unknown_records},
+        {"bad_records", d.load.bad_records},
+        {"unknown_chunks", d.load.unknown_chunks},
+        {"damaged_chunks", d.load.damaged_chunks},
+        {"cut", d.load.cut},
+        {"ended", !d.load.no_end}}},
+      {"conservation_error_ns", d.conservation_error_ns},
+      {"findings", findings}};
+  return j.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace whystall::output

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "output/output.h"
+
+namespace whystall::output {
+
+namespace {
+
+using model::Cause;
+using model::Diagnosis;
+using model::DurationNs;
+using model::Finding;
+
+/// Findings that get lines of their own; the rest share one.
+constexpr std::size_t kShown = 4;
+constexpr int kIndent = 18;
+
+/// Columns that a text takes; names are printable() already, and one code point is taken as one column.
+int width(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::size_t bytes_of_columns(std::string_view text, int columns) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::size_t next = i + 1;
+    while (next < text.size() && (text[next] & 0xc0) == 0x80) next++;
+    if (columns-- == 0) break;
+    i = next;
+  }
+  return i;
+}
+
+/// Cuts out of the middle, so that both ends of a path stay: the start says where, the end says what.
+std::string fit(std::string_view text, int columns) {
+  if (width(text) <= columns) return std::string(text);
+  if (columns < 8) return std::string(text.substr(0, bytes_of_columns(text, std::max(columns, 0))));
+  const int tail = (columns - 1) * 2 / 3, head = columns - 1 - tail;
+  return std::string(text.substr(0, bytes_of_columns(text, head))) + "…" +
+         std::string(text.substr(bytes_of_columns(text, width(text) - tail)));
+}
+
+std::string pad(std::string_view text, int columns) {
+  return std::string(text) + std::string(static_cast<std::size_t>(std::max(0, columns - width(text))), ' ');
+}
+
+template <typename... Arguments>
+std::string format(const char* pattern, Arguments... arguments) {
+  std::array<char, 256> text;
+  std::snprintf(text.data(), text.size(), pattern, arguments...);
+  return text.data();
+}
+
+std::string seconds(DurationNs ns) {
+  const double s = static_cast<double>(ns) / 1e9;
+  if (ns >= 100'000'000'000) return format("%.0f s", s);
+  if (ns >= 10'000'000'000) return format("%.1f s", s);
+  if (ns >= 100'000'000) return format("%.2f s", s);
+  if (ns >= 1'000'000) return format("%.1f ms", s * 1e3);
+  return format("%.0f µs", s * 1e6);
+}
+
+std::string percent(DurationNs part, DurationNs whole) {
+  return format("%.1f %%", whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+}
+
+/// Whole percents that sum to 100: the largest remainders are rounded up.
+std::vector<int> whole_percents(const std::vector<DurationNs>& parts) {
+  const DurationNs sum = std::accumulate(parts.begin(), parts.end(), DurationNs{0});
+  std::vector<int> percents(parts.size(), 0);
+  if (sum == 0) return percents;
+  std::vector<std::pair<double, std::size_t>> remainders;
+  int given = 0;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    const double exact = 100.0 * static_cast<double>(parts[i]) / static_cast<double>(sum);
+    percents[i] = static_cast<int>(exact);
+    given += percents[i];
+    remainders.emplace_back(exact - percents[i], i);
+  }
+  std::sort(remainders.rbegin(), remainders.rend());
+  for (std::size_t i = 0; given < 100 && i < remainders.size(); i++, given++) percents[remainders[i].second]++;
+  return percents;
+}
+
+struct Paint {
+  bool on;
+  std::string bold(const std::string& s) const { return on ? "\033[1m" + s + "\033[0m" : s; }
+  std::string dim(const std::string& s) const { return on ? "\033[2m" + s + "\033[0m" : s; }
+};
+
+std::string heading(const Diagnosis& d, int columns) {
+  std::string who = "?", pid;
+  if (!d.meta.targets.empty()) {
+    const auto& t = d.meta.targets.front();
+    who = printable(t.command.empty() ? t.comm : t.command);
+    pid = "  pid " + std::to_string(t.pid);
+    if (d.meta.targets.size() > 1) pid += format(" and %zu more", d.meta.targets.size() - 1);
+  }
+  const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " + std::to_string(d.lost_records);
+  return fit(who, std::max(12, columns - width(rest))) + rest + "\n";
+}
+
+std::string coverage(const Diagnosis& d) {
+  const char* sure = d.starved_proven_ns * 2 >= d.starved_ns ? "proven" : "likely";
+  std::string text = "Device, this process only: starved " + percent(d.starved_ns, d.window_ns) + " (" +
+                     seconds(d.starved_ns) + ", " + sure + ")\n";
+  text += "  had work or not known " + percent(d.unproven_ns, d.window_ns);
+  if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.window_ns);
+  return text + "\n";
+}
+
+/// What there is to say when no stall was proved.
+std::string nothing_proved(const Diagnosis& d) {
+  if (d.submits == 0 && d.syncs == 0) return "No call to the device was seen in this time.\n";
+  if (d.syncs == 0) {
+    return "The program gave the device work but never waited for it, so the driver's calls\n"
+           "alone cannot prove that it was ever idle.\n";
+  }
+  return "The device was never proved idle: no stall to explain.\n";
+}
+
+std::string detail(const Finding& f) {
+  const DurationNs mean = f.pieces ? f.ns / static_cast<DurationNs>(f.pieces) : 0;
+  switch (f.cause) {
+    case Cause::kStorageRead: return format("%llu waits in read, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
+    case Cause::kCpuContention: return format("%llu times on the same CPU, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
+    default: return format("%llu times, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
+  }
+}
+
+std::string reasons(const Finding& f) {
+  std::string text;
+  for (const auto& o : f.objects) text += (text.empty() ? "" : ", ") + o.name + " " + seconds(o.ns);
+  return text;
+}
+
+class Table {
+ public:
+  Table(const TextStyle& style, Paint paint) : style_(style), paint_(paint) {}
+
+  std::string row(int rank, int share, const Finding& f) const {
+    const std::string left = (rank ? format("%2d", rank) : std::string("  ")) + format("  %3d %%  ", share) +
+                             pad(seconds(f.ns), 8) + " ";
+    const std::string cause = pad(cause_name(f.cause), 15);
+    const bool known = f.cause != Cause::kUnknown;
+    const std::string word = known ? "  " + std::string(confidence_name(f.confidence)) : "";
+    const int room = style_.columns - width(left) - width(cause) - width(word);
+    std::string text = left + paint_.bold(cause) +
+                       pad(fit(known ? printable(f.object) : reasons(f), room), known ? room : 0) + word + "\n";
+    if (!known) return text;
+    text += indented(detail(f));
+    if (!f.path.empty()) text += indented(printable(f.path));
+    return text;
+  }
+
+  std::string rest(int share, DurationNs ns, std::size_t count) const {
+    return "    " + format("%3d %%  ", share) + pad(seconds(ns), 8) + format(" %zu smaller causes\n", count);
+  }
+
+ private:
+  std::string indented(const std::string& text) const {
+    return std::string(kIndent, ' ') + paint_.dim(fit(text, style_.columns - kIndent)) + "\n";
+  }
+
+  TextStyle style_;
+  Paint paint_;
+};
+
+std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
+  std::vector<const Finding*> known;
+  const Finding* unknown = nullptr;
+  for (const Finding& f : d.findings) {
+    if (f.cause == Cause::kUnknown) unknown = &f;
+    else known.push_back(&f);
+  }
+  const std::size_t shown = known.size() <= kShown + 1 ? known.size() : kShown;
+  std::vector<DurationNs> parts;
+  for (std::size_t i = 0; i < shown; i++) parts.push_back(known[i]->ns);
+  DurationNs rest = 0;
+  for (std::size_t i = shown; i < known.size(); i++) rest += known[i]->ns;
+  parts.push_back(rest);
+  parts.push_back(unknown ? unknown->ns : 0);
+  const std::vector<int> shares = whole_percents(parts);
+
+  const Table rows(style, paint);
+  std::string text;
+  for (std::size_t i = 0; i < shown; i++) text += rows.row(static_cast<int>(i + 1), shares[i], *known[i]);
+  if (known.size() > shown) text += rows.rest(shares[shown], rest, known.size() - shown);
+  if (unknown) text += rows.row(0, shares[shown + 1], *unknown);
+  return text;
+}
+
+std::string warnings(const Diagnosis& d) {
+  std::string text;
+  if (d.lost_records > 0) text += format("%llu records were lost: times are lower bounds where they lie.\n", static_cast<unsigned long long>(d.lost_records));
+  if (!d.meta.api_complete) text += "Not every driver call could be probed on this kernel: 'starved' may be too high.\n";
+  if (d.load.no_end || d.load.cut) text += "The recording was cut short: this is the report of what is there.\n";
+  if (d.load.damaged_chunks + d.load.bad_records > 0) text += format("%llu parts of the recording are damaged and were left out.\n", static_cast<unsigned long long>(d.load.damaged_chunks + d.load.bad_records));
+  if (d.conservation_error_ns != 0) text += format("Internal error: the causes miss %lld ns of the stall.\n", static_cast<long long>(d.conservation_error_ns));
+  return text;
+}
+
+}  // namespace
+
+std::string render_text(const Diagnosis& d, const TextStyle& style) {
+  const Paint paint{style.color};
+  std::string text = paint.bold(heading(d, style.columns).substr(0, std::string::npos));
+  if (d.stalled_ns() == 0) return text + nothing_proved(d) + warnings(d);
+  text += coverage(d);
+  text += percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n\n";
+  text += table(d, style, paint);
+  text += "\nShares are of the " + seconds(d.stalled_ns()) + " proved idle by the driver's calls";
+  if (d.unproven_ns * 10 > d.window_ns) text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
+  text += ".\n" + warnings(d);
+  return text;
+}
+
+}  // namespace whystall::output

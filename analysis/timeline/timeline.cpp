@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/timeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace whystall::timeline {
+
+namespace {
+
+using model::DurationNs;
+using model::Interval;
+using model::TimeNs;
+
+constexpr std::int32_t kFutex = 202;
+/// What a wait loop may compute between two waits on the same word and still have made no progress.
+constexpr DurationNs kLoopNs = 200'000;
+
+TimeNs time(std::uint64_t ns) { return static_cast<TimeNs>(ns); }
+
+void add(std::vector<Piece>& pieces, Interval at, State state, const wst_wait* wait) {
+  if (!pieces.empty()) at.lo = std::max(at.lo, pieces.back().at.hi);
+  if (at.length() > 0) pieces.push_back({at, state, wait});
+}
+
+void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
+  if (w.ran_ns) add(pieces, {time(w.ran_ns), time(w.out_ns)}, State::kRunning, &w);
+  if (w.flags & WST_WAIT_RUNNING) return;
+  const TimeNs in = time(w.h.ts);
+  TimeNs runnable = time(w.out_ns);
+  if (w.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
+    // A waking on another CPU can come before the switch-out is seen: then it never really slept.
+    runnable = w.flags & WST_WAIT_WOKEN ? std::clamp(time(w.wake_ns), time(w.out_ns), std::max(in, time(w.out_ns))) : in;
+    add(pieces, {time(w.out_ns), runnable}, State::kBlocked, &w);
+  }
+  add(pieces, {runnable, in}, State::kRunnable, &w);
+}
+
+bool same_futex(const wst_wait& a, const wst_wait& b) {
+  return a.nr == kFutex && b.nr == kFutex && a.args[0] == b.args[0];
+}
+
+/// A timed wait that expired, or lost the race for the word, and waits on the same word again is one wait: it
+/// ends with the last wake-up, and whoever gave that one is the cause.
+std::vector<Piece> merge_rewaits(std::vector<Piece> pieces) {
+  std::vector<Piece> merged;
+  for (std::size_t i = 0; i < pieces.size(); i++) {
+    Piece piece = pieces[i];
+    while (piece.state == State::kBlocked) {
+      std::size_t next = i + 1;
+      DurationNs ran = 0;
+      while (next < pieces.size() && pieces[next].state != State::kBlocked &&
+             pieces[next].at.lo == pieces[next - 1].at.hi) {
+        if (pieces[next].state == State::kRunning) ran += pieces[next].at.length();
+        next++;
+      }
+      if (next >= pieces.size() || pieces[next].state != State::kBlocked ||
+          pieces[next].at.lo != pieces[next - 1].at.hi || ran > kLoopNs ||
+          !same_futex(*piece.wait, *pieces[next].wait)) {
+        break;
+      }
+      piece.at.hi = pieces[next].at.hi;
+      piece.wait = pieces[next].wait;
+      piece.merged = true;
+      i = next;
+    }
+    merged.push_back(piece);
+  }
+  return merged;
+}
+
+}  // namespace
+
+Timeline::Timeline(const model::Recording& recording) {
+  std::map<model::Tid, std::vector<const wst_wait*>> by_thread;
+  for (const wst_wait& w : recording.waits) by_thread[w.tid].push_back(&w);
+  for (auto& [tid, waits] : by_thread) {
+    // An open wait of a live view may be followed by the same wait, ended.
+    std::stable_sort(waits.begin(), waits.end(),
+                     [](const wst_wait* a, const wst_wait* b) { return a->out_ns < b->out_ns; });
+    std::vector<Piece> pieces;
+    for (std::size_t i = 0; i < waits.size(); i++) {
+      const bool repeated = i + 1 < waits.size() && waits[i + 1]->out_ns == waits[i]->out_ns;
+      if (!repeated || !(waits[i]->flags & WST_WAIT_OPEN)) add_stay(pieces, *waits[i]);
+    }
+    threads_[tid] = merge_rewaits(std::move(pieces));
+  }
+  for (const wst_slice& s : recording.slices) {
+    auto& slices = slices_[s.h.cpu];
+    Interval at{time(s.start_ns), time(s.h.ts)};
+    if (!slices.empty()) at.lo = std::max(at.lo, slices.back().at.hi);
+    if (at.length() > 0) slices.push_back({at, s.tid, s.tgid, &s});
+  }
+}
+
+std::span<const Piece> Timeline::thread(model::Tid tid) const {
+  const auto it = threads_.find(tid);
+  if (it == threads_.end()) return {};
+  return it->second;
+}
+
+const Piece* Timeline::before(model::Tid tid, TimeNs t) const {
+  const auto pieces = thread(tid);
+  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
+                                   [](const Piece& p, TimeNs at) { return p.at.hi < at; });
+  if (it == pieces.end() || it->at.lo >= t) return nullptr;
+  return &*it;
+}
+
+TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
+  const auto pieces = thread(tid);
+  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
+                                   [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
+  return it == pieces.begin() ? 0 : std::prev(it)->at.hi;
+}
+
+std::span<const Slice> Timeline::ran_on(std::uint32_t cpu, Interval at) const {
+  const auto found = slices_.find(cpu);
+  if (found == slices_.end()) return {};
+  const auto& slices = found->second;
+  const auto first = std::lower_bound(slices.begin(), slices.end(), at.lo,
+                                      [](const Slice& s, TimeNs t) { return s.at.hi <= t; });
+  auto last = first;
+  while (last != slices.end() && last->at.lo < at.hi) ++last;
+  return {first, last};
+}
+
+}  // namespace whystall::timeline

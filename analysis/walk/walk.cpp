@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "walk/walk.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "walk/wait_kind.h"
+
+namespace whystall::walk {
+
+namespace {
+
+using model::Cause;
+using model::Confidence;
+using model::Interval;
+using model::Leaf;
+using model::Object;
+using model::Pid;
+using model::Reason;
+using model::Tid;
+using model::TimeNs;
+using timeline::Piece;
+using timeline::State;
+
+constexpr std::size_t kMaxDepth = 16;
+
+/// How the walk came to a thread.
+struct Edge {
+  bool lock = false;          // the thread held the lock that the one before waited for
+  std::uint64_t address = 0;  // of its word
+};
+
+/// File systems whose reads wait for a server or a daemon, which the kernel does not always count as I/O.
+bool is_served_fs(std::string_view fs) {
+  return fs.starts_with("fuse") || fs.starts_with("nfs") || fs == "cifs" || fs == "smb3" || fs == "9p" ||
+         fs == "ceph" || fs == "lustre" || fs == "virtiofs" || fs == "afs";
+}
+
+class Walker {
+ public:
+  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Pid whystall, Confidence start)
+      : recording_(recording), timeline_(timeline), whystall_(whystall), confidence_(start) {}
+
+  void walk(Tid tid, Interval at, Edge edge) {
+    if (chain_.size() >= kMaxDepth) return unknown(at, tid, Reason::kTooDeep);
+    for (const model::Hop& hop : chain_) {
+      if (hop.tid == tid) return unknown(at, tid, Reason::kMutualWait);
+    }
+    chain_.push_back({tid, -1, WST_FILE_NONE});
+    TimeNs hi = at.hi;
+    while (hi > at.lo) {
+      const Piece* piece = timeline_.before(tid, hi);
+      if (!piece) {
+        const TimeNs lo = std::max(at.lo, timeline_.covered_until(tid, hi - 1));
+        unknown({lo, hi}, tid, Reason::kNoRecord);
+        hi = lo;
+        continue;
+      }
+      const Interval part{std::max(at.lo, piece->at.lo), std::min(hi, piece->at.hi)};
+      step(tid, *piece, {part.lo, hi}, edge);
+      hi = part.lo;
+    }
+    chain_.pop_back();
+  }
+
+  std::vector<Leaf> take_leaves() {
+    std::sort(leaves_.begin(), leaves_.end(), [](const Leaf& a, const Leaf& b) { return a.at.lo < b.at.lo; });
+    return std::move(leaves_);
+  }
+
+ private:
+  void step(Tid tid, const Piece& piece, Interval at, Edge edge) {
+    model::Hop& hop = chain_.back();
+    hop.nr = -1;
+    hop.file_kind = WST_FILE_NONE;
+    switch (piece.state) {
+      case State::kRunning: return running(tid, at, edge);
+      case State::kRunnable: return runnable(*piece.wait, at);
+      case State::kBlocked:
+        hop.nr = piece.wait->nr;
+        hop.file_kind = piece.wait->file_kind;
+        const Confidence before = confidence_;
+        if (piece.merged) confidence_ = worse(confidence_, Confidence::kLikely);
+        blocked(*piece.wait, at, edge);
+        confidence_ = before;
+        return;
+    }
+  }
+
+  void running(Tid tid, Interval at, Edge edge) {
+    if (edge.lock) return lock_leaf(at, tid, edge, false);
+    emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
+  }
+
+  void lock_leaf(Interval at, Tid holder, Edge edge, bool slept) {
+    emit(at, Cause::kLockUser, confidence_,
+         {.address = edge.address, .tid = holder, .pid = pid_of(holder), .slept = slept});
+  }
+
+  /// Who ran on the CPU that it waited for; where nobody is seen, only the wait itself is known.
+  void runnable(const wst_wait& wait, Interval at) {
+    TimeNs done = at.lo;
+    for (const auto& slice : timeline_.ran_on(wait.h.cpu, at)) {
+      const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
+      if (part.length() <= 0) continue;
+      waiting_for_cpu(wait, {done, part.lo});
+      const bool self = whystall_ != 0 && slice.pid == whystall_;
+      emit(part, self ? Cause::kObserver : Cause::kCpuContention, confidence_, {.tid = 0, .pid = slice.pid});
+      done = part.hi;
+    }
+    waiting_for_cpu(wait, {done, at.hi});
+  }
+
+  void waiting_for_cpu(const wst_wait& wait, Interval at) {
+    emit(at, Cause::kCpuWaiting, confidence_, {.tid = wait.tid, .pid = wait.tgid});
+  }
+
+  void blocked(const wst_wait& wait, Interval at, Edge edge) {
+    if (wait.flags & WST_WAIT_FREEZE) return unknown(at, wait.tid, Reason::kStopped);
+    if (is_file_read(wait.nr) && wait.file_kind == WST_FILE_REGULAR && !(wait.flags & WST_WAIT_NO_FILE)) {
+      return file_read(wait, at);
+    }
+    if (is_sleep(wait)) {
+      if (edge.lock) return lock_leaf(at, wait.tid, edge, true);
+      return emit(at, Cause::kWaitSleep, confidence_, {.tid = wait.tid, .pid = wait.tgid});
+    }
+    if (!(wait.flags & WST_WAIT_WOKEN)) {
+      return unknown(at, wait.tid, wait.flags & WST_WAIT_OPEN ? Reason::kStillBlocked : Reason::kNoWake);
+    }
+    switch (wait.waker_context) {
+      case WST_CTX_TASK:
+      case WST_CTX_LOCALNET: return follow_waker(wait, at);
+      case WST_CTX_TIMER:
+        return unknown(at, wait.tid, is_timed_wait(wait.nr) ? Reason::kTimeout : Reason::kInterrupt);
+      default: return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);
+    }
+  }
+
+  /// The wait is for the file when the kernel counted it as I/O; on a served file system also when it did not.
+  /// Anything else inside read() is a kernel lock or memory, and naming the file would be wrong.
+  void file_read(const wst_wait& wait, Interval at) {
+    const model::FileKey key{wait.ino, wait.dev, wait.generation};
+    const auto file = recording_.files.find(key);
+    const bool named = file != recording_.files.end();
+    Confidence confidence = confidence_;
+    if (!(wait.flags & WST_WAIT_IOWAIT)) {
+      if (!named || !is_served_fs(file->second.fs_type)) return unknown(at, wait.tid, Reason::kInsideRead);
+      confidence = worse(confidence, Confidence::kLikely);
+    }
+    if (!named) confidence = worse(confidence, Confidence::kLikely);
+    emit(at, Cause::kStorageRead, confidence, {.file = key});
+  }
+
+  void follow_waker(const wst_wait& wait, Interval at) {
+    const Tid waker = wait.waker_tid;
+    const auto task = recording_.tasks.find(waker);
+    if (task != recording_.tasks.end() && task->second.kernel) {
+      return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kKernelWorker);
+    }
+    if (waker == wait.tid) return unknown(at, wait.tid, Reason::kNoWake);
+    if (timeline_.before(waker, at.hi) == nullptr && wait.waker_tgid != wait.tgid) {
+      // Another process, whose own past was not recorded: the chain ends at its name.
+      return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely), {.pid = wait.waker_tgid});
+    }
+    walk(waker, at, {is_mutex_wait(wait), wait.args[0]});
+  }
+
+  void unknown(Interval at, Tid tid, Reason reason) {
+    emit(at, Cause::kUnknown, Confidence::kUnknown, {.tid = tid, .pid = pid_of(tid), .reason = reason});
+  }
+
+  void emit(Interval at, Cause cause, Confidence confidence, const Object& object) {
+    if (at.length() <= 0) return;
+    leaves_.push_back({at, cause, confidence, object, chain_});
+  }
+
+  Pid pid_of(Tid tid) const {
+    const auto task = recording_.tasks.find(tid);
+    return task == recording_.tasks.end() ? 0 : task->second.pid;
+  }
+
+  const model::Recording& recording_;
+  const timeline::Timeline& timeline_;
+  Pid whystall_;
+  Confidence confidence_;
+  std::vector<model::Hop> chain_;
+  std::vector<Leaf> leaves_;
+};
+
+}  // namespace
+
+std::vector<Leaf> walk_gap(const gaps::Gap& gap, const model::Recording& recording,
+                           const timeline::Timeline& timeline) {
+  Walker walker(recording, timeline, recording.meta.whystall_pid, gap.confidence);
+  walker.walk(gap.tid, gap.at, {});
+  return walker.take_leaves();
+}
+
+}  // namespace whystall::walk
