@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+from harness.case import Case
+
+CASE = Case("none", "no fault: nothing may be blamed", mode="none")
