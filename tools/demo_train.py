@@ -42,7 +42,7 @@ def main():
     step = 0
     while True:
         for batch in loader:
-            device.copy_to_device(batch.numpy())
+            device.copy_to_device(batch)
             device.launch(STEP_NS)
             device.synchronize()
             step += 1

@@ -24,16 +24,17 @@ using model::Finding;
 using model::Leaf;
 using model::Object;
 
-/// Leaves of one key make one finding.
+/// Leaves of one key make one finding: files of one directory, threads of the launching process, and else what has
+/// one name. A hundred short-lived processes of one name are one neighbour.
 struct Key {
   Cause cause;
-  std::string place;  // storage.read: file system and directory
+  std::string name;
   std::uint64_t address = 0;
   std::uint32_t id = 0;
   auto operator<=>(const Key&) const = default;
 };
 
-Key key_of(const Leaf& leaf, const Names& names) {
+Key key_of(const Leaf& leaf, model::Pid launcher, const Names& names) {
   const Object& o = leaf.object;
   switch (leaf.cause) {
     case Cause::kStorageRead: {
@@ -43,10 +44,12 @@ Key key_of(const Leaf& leaf, const Names& names) {
     case Cause::kLockUser: return {leaf.cause, "", o.address, o.tid};
     case Cause::kCpuContention:
     case Cause::kObserver:
-    case Cause::kIpcWorker: return {leaf.cause, "", 0, o.pid};
+    case Cause::kIpcWorker: return {leaf.cause, names.process(o.pid), 0, 0};
     case Cause::kCpuBusy:
     case Cause::kCpuWaiting:
-    case Cause::kWaitSleep: return {leaf.cause, "", 0, o.tid};
+    case Cause::kWaitSleep:
+      if (o.pid == launcher) return {leaf.cause, "", 0, o.pid};
+      return {leaf.cause, names.process(o.pid), 0, 0};
     case Cause::kGpuLaunch:
     case Cause::kUnknown: return {leaf.cause, "", 0, 0};
   }
@@ -63,8 +66,8 @@ class Ledger {
  public:
   explicit Ledger(const Names& names) : names_(names) {}
 
-  void charge(const Leaf& leaf, std::size_t gap) {
-    Account& account = accounts_[key_of(leaf, names_)];
+  void charge(const Leaf& leaf, std::size_t gap, model::Pid launcher) {
+    Account& account = accounts_[key_of(leaf, launcher, names_)];
     const DurationNs ns = leaf.at.length();
     account.finding.cause = leaf.cause;
     account.finding.ns += ns;
@@ -120,7 +123,16 @@ class Ledger {
       const std::string fs = names_.fs_type(f.objects.front().id.file);
       return describe_files(paths) + (fs.empty() ? "" : " on " + fs);
     }
-    return f.objects.front().name;
+    const auto& first = f.objects.front();
+    if (f.objects.size() == 1 || f.cause == Cause::kUnknown) return first.name;
+    std::set<model::Pid> pids;
+    for (const auto& object : f.objects) pids.insert(object.id.pid);
+    const std::string processes = std::to_string(pids.size()) + " processes";
+    if (first.kind == "process") return first.comm + " (" + processes + ")";
+    const std::string name = names_.process(first.id.pid);
+    const std::string threads = std::to_string(f.objects.size()) + " threads";
+    if (pids.size() == 1) return name + " " + std::to_string(*pids.begin()) + " (" + threads + ")";
+    return name + " (" + threads + " of " + processes + ")";
   }
 
   const Names& names_;
@@ -161,7 +173,7 @@ model::Diagnosis diagnose(const model::Recording& recording) {
     }
     for (const Leaf& leaf : leaves) {
       charged += leaf.at.length();
-      ledger.charge(leaf, i);
+      ledger.charge(leaf, i, gap.pid);
     }
   }
   d.unproven_ns = d.window_ns - d.starved_ns - d.micro_gap_ns;

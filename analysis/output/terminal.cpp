@@ -93,11 +93,29 @@ struct Paint {
   std::string dim(const std::string& s) const { return on ? "\033[2m" + s + "\033[0m" : s; }
 };
 
+/// The command without the directories of its program and script: they take the room of what tells.
+std::string short_command(const std::string& command) {
+  std::string text;
+  int shortened = 0;
+  for (std::size_t at = 0; at < command.size();) {
+    const std::size_t end = std::min(command.find(' ', at), command.size());
+    std::string word = command.substr(at, end - at);
+    const std::size_t slash = word.rfind('/');
+    if (slash != std::string::npos && slash + 1 < word.size() && (at == 0 || (shortened == 1 && word.ends_with(".py")))) {
+      word = word.substr(slash + 1);
+    }
+    if (!word.starts_with('-')) shortened++;
+    text += (text.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  return text;
+}
+
 std::string heading(const Diagnosis& d, int columns) {
   std::string who = "?", pid;
   if (!d.meta.targets.empty()) {
     const auto& t = d.meta.targets.front();
-    who = printable(t.command.empty() ? t.comm : t.command);
+    who = printable(t.command.empty() ? t.comm : short_command(t.command));
     pid = "  pid " + std::to_string(t.pid);
     if (d.meta.targets.size() > 1) pid += format(" and %zu more", d.meta.targets.size() - 1);
   }
@@ -139,6 +157,20 @@ std::string reasons(const Finding& f) {
   return text;
 }
 
+/// Breaks a chain between hops; two lines, the second one cut in the middle if need be.
+std::vector<std::string> wrap_chain(const std::string& chain, int columns) {
+  constexpr std::string_view kArrow = " ← ";
+  if (chain.empty()) return {};
+  if (width(chain) <= columns) return {chain};
+  std::size_t at = std::string::npos;
+  for (std::size_t i = chain.find(kArrow); i != std::string::npos; i = chain.find(kArrow, i + 1)) {
+    if (width(std::string_view(chain).substr(0, i)) > columns) break;
+    at = i;
+  }
+  if (at == std::string::npos) return {chain};
+  return {chain.substr(0, at), " " + chain.substr(at)};
+}
+
 class Table {
  public:
   Table(const TextStyle& style, Paint paint) : style_(style), paint_(paint) {}
@@ -150,11 +182,15 @@ class Table {
     const bool known = f.cause != Cause::kUnknown;
     const std::string word = known ? "  " + std::string(confidence_name(f.confidence)) : "";
     const int room = style_.columns - width(left) - width(cause) - width(word);
-    std::string text = left + paint_.bold(cause) +
-                       pad(fit(known ? printable(f.object) : reasons(f), room), known ? room : 0) + word + "\n";
+    const std::string object = known ? printable(f.object) : reasons(f);
+    const bool beside = width(object) <= room;
+    std::string text = left + paint_.bold(cause) + pad(beside ? object : "", room) + word;
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += "\n";
+    if (!beside) text += std::string(kIndent, ' ') + fit(object, style_.columns - kIndent) + "\n";
     if (!known) return text;
     text += indented(detail(f));
-    if (!f.path.empty()) text += indented(printable(f.path));
+    for (const std::string& line : wrap_chain(printable(f.path), style_.columns - kIndent)) text += indented(line);
     return text;
   }
 
@@ -209,7 +245,7 @@ std::string warnings(const Diagnosis& d) {
 
 std::string render_text(const Diagnosis& d, const TextStyle& style) {
   const Paint paint{style.color};
-  std::string text = paint.bold(heading(d, style.columns).substr(0, std::string::npos));
+  std::string text = paint.bold(heading(d, style.columns));
   if (d.stalled_ns() == 0) return text + nothing_proved(d) + warnings(d);
   text += coverage(d);
   text += percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n\n";

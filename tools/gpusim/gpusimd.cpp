@@ -59,6 +59,7 @@ struct Options {
   unsigned int compute_slots = 1;
   unsigned int ring_ops = 32768;
   mode_t mode = 0600;
+  bool help = false;
 };
 
 bool parse_real(const char* text, double lowest, double* value) {
@@ -74,7 +75,7 @@ bool parse_whole(const char* text, int base, unsigned int* value) {
 }
 
 enum Option { kDir = 1, kSchedule, kName, kPci, kMemory, kLaunch, kCopy, kH2d, kD2h, kD2d, kSlots };
-enum MoreOptions { kRing = 100, kMode, kForeground };
+enum MoreOptions { kRing = 100, kMode, kForeground, kHelp };
 
 constexpr option kLongOptions[] = {
     {"dir", required_argument, nullptr, kDir},
@@ -91,6 +92,7 @@ constexpr option kLongOptions[] = {
     {"ring-ops", required_argument, nullptr, kRing},
     {"mode", required_argument, nullptr, kMode},
     {"foreground", no_argument, nullptr, kForeground},
+    {"help", no_argument, nullptr, kHelp},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -140,6 +142,10 @@ bool parse(int argc, char** argv, Options* options) {
   for (;;) {
     const int option = getopt_long(argc, argv, "", kLongOptions, nullptr);
     if (option == -1) break;
+    if (option == kHelp) {
+      options->help = true;
+      return true;
+    }
     if (!parse_option(option, optarg, options)) {
       std::fprintf(stderr, "gpusimd: bad option or value%s%s\n", optarg ? ": " : "",
                    optarg ? optarg : "");
@@ -242,6 +248,10 @@ int main(int argc, char** argv) {
   if (!gpusim::parse(argc, argv, &options)) {
     std::fputs(gpusim::kUsage, stderr);
     return 2;
+  }
+  if (options.help) {
+    std::fputs(gpusim::kUsage, stdout);
+    return 0;
   }
   return gpusim::run(options);
 }
