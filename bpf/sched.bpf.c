@@ -68,7 +68,10 @@ static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx 
 	if (blocked && BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
-	decode_wait(prev, t, t->state, true);
+	if (blocked)
+		decode_wait(prev, t, t->state, true);
+	else
+		forget_wait(t);
 	/* Still runnable, or woken before this handler ran: it waits for this CPU from now on. */
 	count_runnable(t, !blocked || t->wake_ns > t->in_ns ? (__s32)t->cpu_out : -1);
 }
@@ -179,6 +182,8 @@ static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_st
 		/* Over loopback the receiver is woken from NET_RX inside the sender's own call. */
 		if (c->softirq == NET_RX_SOFTIRQ + 1 && is_send(nr))
 			return WST_CTX_LOCALNET;
+		if (c->softirq == TIMER_SOFTIRQ + 1)
+			return WST_CTX_TIMER;
 		if (c->softirq)
 			return WST_CTX_SOFTIRQ;
 	}

@@ -39,7 +39,7 @@ int BPF_PROG(wst_newtask, struct task_struct *task)
 	if (parent && is_target(parent)) {
 		t->emit_until = EMIT_ALWAYS;
 		t->out_ns = now;
-		t->nr = -1;
+		forget_wait(t);
 		t->wait_flags = WST_WAIT_BORN;
 		announce(task, t, now, WST_TASK_BORN);
 	}

@@ -28,7 +28,8 @@ struct Event {
 /// What is known of one process's context.
 class Context {
  public:
-  Context(model::Pid pid, model::Interval window) : pid_(pid), window_(window) {}
+  Context(model::Pid pid, model::Interval window, const std::vector<model::Interval>& lost)
+      : pid_(pid), window_(window), lost_(lost) {}
 
   void take(const wst_api& call, Gaps& out) {
     const auto entry = static_cast<TimeNs>(call.entry_ns);
@@ -68,13 +69,16 @@ class Context {
     if (call.ret != 0) return;
     until = std::max(until, entry);
     if (submitter_ == 0) submitter_ = call.tid;
-    if (!empty_since_ && empty()) {
+    if (!empty_since_ && empty(at)) {
       empty_since_ = at;
       confidence_ = context_wide_ ? model::Confidence::kProven : model::Confidence::kLikely;
     }
   }
 
-  bool empty() const {
+  bool empty(TimeNs at) const {
+    for (const model::Interval& lost : lost_) {
+      if (lost.lo <= at && lost.hi > context_proved_until_) return false;
+    }
     return std::all_of(streams_.begin(), streams_.end(), [&](const auto& s) {
       return s.second.last_submit <= std::max(s.second.proved_until, context_proved_until_);
     });
@@ -84,11 +88,15 @@ class Context {
     if (!empty_since_) return;
     const model::Interval gap{std::max(*empty_since_, window_.lo), std::min(at, window_.hi)};
     empty_since_.reset();
-    if (gap.length() > 0) out.gaps.push_back({gap, pid_, tid, open, confidence_});
+    const bool doubtful = std::any_of(lost_.begin(), lost_.end(), [&](const model::Interval& lost) {
+      return lost.lo < gap.hi && lost.hi >= gap.lo;
+    });
+    if (gap.length() > 0 && !doubtful) out.gaps.push_back({gap, pid_, tid, open, confidence_});
   }
 
   model::Pid pid_;
   model::Interval window_;
+  const std::vector<model::Interval>& lost_;
   std::map<StreamKey, Stream> streams_;
   std::map<std::uint64_t, Event> events_;
   TimeNs context_proved_until_ = 0;
@@ -102,9 +110,15 @@ class Context {
 
 Gaps find_gaps(const model::Recording& recording) {
   Gaps found;
+  std::vector<model::Interval> lost;
+  for (const wst_loss& loss : recording.losses) {
+    if (loss.loss_class == WST_LOST_API) {
+      lost.push_back({static_cast<TimeNs>(loss.first_ns), static_cast<TimeNs>(loss.last_ns)});
+    }
+  }
   std::map<model::Pid, Context> contexts;
   for (const wst_api& call : recording.api) {
-    contexts.try_emplace(call.tgid, call.tgid, recording.window()).first->second.take(call, found);
+    contexts.try_emplace(call.tgid, call.tgid, recording.window(), lost).first->second.take(call, found);
   }
   for (auto& [pid, context] : contexts) context.finish(found);
   std::stable_sort(found.gaps.begin(), found.gaps.end(), [](const Gap& a, const Gap& b) {

@@ -62,6 +62,20 @@ Object object_of(const Leaf& leaf) {
   return leaf.object;
 }
 
+/// Where records of threads' states were lost, what the walk found is one step less sure.
+void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recording) {
+  for (const wst_loss& loss : recording.losses) {
+    if (loss.loss_class != WST_LOST_WAIT && loss.loss_class != WST_LOST_SLICE) continue;
+    for (Leaf& leaf : leaves) {
+      const bool touched = static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
+                           static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
+      if (touched && leaf.confidence < model::Confidence::kEstimated) {
+        leaf.confidence = static_cast<model::Confidence>(static_cast<int>(leaf.confidence) + 1);
+      }
+    }
+  }
+}
+
 class Ledger {
  public:
   explicit Ledger(const Names& names) : names_(names) {}
@@ -170,6 +184,7 @@ model::Diagnosis diagnose(const model::Recording& recording) {
       d.starved_ns += gap.at.length();
       if (gap.confidence == model::Confidence::kProven) d.starved_proven_ns += gap.at.length();
       leaves = walk::walk_gap(gap, recording, timeline);
+      lower_where_lost(leaves, recording);
     }
     for (const Leaf& leaf : leaves) {
       charged += leaf.at.length();

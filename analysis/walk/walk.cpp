@@ -128,8 +128,15 @@ class Walker {
       return unknown(at, wait.tid, wait.flags & WST_WAIT_OPEN ? Reason::kStillBlocked : Reason::kNoWake);
     }
     switch (wait.waker_context) {
-      case WST_CTX_TASK:
-      case WST_CTX_LOCALNET: return follow_waker(wait, at);
+      case WST_CTX_TASK: return follow_waker(wait, at);
+      case WST_CTX_LOCALNET: {
+        // Woken from NET_RX inside the waker's own send: nearly always its own packet, but not surely.
+        const Confidence before = confidence_;
+        confidence_ = worse(confidence_, Confidence::kLikely);
+        follow_waker(wait, at);
+        confidence_ = before;
+        return;
+      }
       case WST_CTX_TIMER:
         return unknown(at, wait.tid, is_timed_wait(wait.nr) ? Reason::kTimeout : Reason::kInterrupt);
       default: return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);

@@ -148,6 +148,7 @@ struct bpf_iter__task {
 #define TS_COMPAT 0x0002
 #define X32_SYSCALL_BIT 0x40000000
 
+#define TIMER_SOFTIRQ 1
 #define NET_RX_SOFTIRQ 3
 
 #define S_IFMT 00170000

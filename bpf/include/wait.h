@@ -126,6 +126,21 @@ static __always_inline void note_file(struct task_struct *task, struct task_ctx 
 	t->pos = asked_position(t, file);
 }
 
+static __always_inline void forget_wait(struct task_ctx *t)
+{
+	t->nr = -1;
+	t->fd = -1;
+	t->file_kind = WST_FILE_NONE;
+	t->args[0] = 0;
+	t->args[1] = 0;
+	t->args[2] = 0;
+	t->args[3] = 0;
+	t->ino = 0;
+	t->dev = 0;
+	t->generation = 0;
+	t->pos = 0;
+}
+
 /*
  * Fills the description of the wait that begins. `own` says that `task` is the current one, whose user
  * memory can be read. The registers say which call was entered; only ax == -ENOSYS says that it still
@@ -137,13 +152,7 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	struct pt_regs *regs;
 	__s32 nr;
 
-	t->nr = -1;
-	t->fd = -1;
-	t->file_kind = WST_FILE_NONE;
-	t->ino = 0;
-	t->dev = 0;
-	t->generation = 0;
-	t->pos = 0;
+	forget_wait(t);
 	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		t->wait_flags |= WST_WAIT_KERNEL;
 		return;

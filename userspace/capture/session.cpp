@@ -120,11 +120,12 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
     return Error{ErrorCode::kCannotTrace, library->shown_path + " exports none of the driver calls that are watched"};
   }
 
-  auto writer = recording::Writer::create(options.output);
-  if (!writer) return writer.error();
   auto kernel = Kernel::load(options.pids);
   if (!kernel) return kernel.error();
   if (auto status = kernel->attach_api(library->open_path, probes); !status) return status.error();
+  // Last, so that what could not be traced leaves no empty file behind.
+  auto writer = recording::Writer::create(options.output);
+  if (!writer) return writer.error();
   if (auto status = writer->add_meta(dump_strict(start_meta(*targets, *library, probes, kernel->api_complete())));
       !status) {
     return status.error();
