@@ -239,6 +239,8 @@ int BPF_PROG(wst_waking, struct task_struct *task)
 	struct task_ctx *t = task_ctx_of(task);
 	__u64 now;
 
+	if (!t)
+		count_loss(WST_LOST_STORAGE, bpf_ktime_get_ns());
 	if (!t || !t->emit_until)
 		return 0;
 	now = bpf_ktime_get_ns();

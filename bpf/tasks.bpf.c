@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * The life of tasks: storage at their creation, marks for the targets' threads and children, and two
- * iterators that user space runs: one after the attach, one at the end.
+ * The life of tasks: storage at their creation, marks for the targets' threads and children, and three
+ * iterators that user space runs: before and after the scheduler hooks are attached, and at the end.
  */
 #include "common.h"
 #include "wait.h"
@@ -115,18 +115,13 @@ static __always_inline bool descends_from_target(struct task_struct *task)
 	return false;
 }
 
-/*
- * After task_newtask is attached and before the scheduler hooks are: gives every task its storage, marks
- * the targets and notes where they are. A task that sleeps already is described from its registers; when
- * its wait began is not known, so the attach is its lower bound.
- */
+/* After task_newtask is attached and before the scheduler hooks are: storage for all, marks for targets. */
 SEC("iter/task")
 int wst_adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_ctx *t;
 	__u64 now;
-	__u32 state;
 
 	if (!task || !task->pid)
 		return 0;
@@ -136,22 +131,46 @@ int wst_adopt(struct bpf_iter__task *ctx)
 		count_loss(WST_LOST_STORAGE, now);
 		return 0;
 	}
-	if (t->emit_until || !descends_from_target(task))
+	if (t->emit_until || (__u32)task->tgid == cfg_self_tgid || !descends_from_target(task))
 		return 0;
+	t->emit_until = EMIT_ALWAYS;
 	announce(task, t, now, WST_TASK_TARGET);
-	state = task->__state;
+	return 0;
+}
+
+/*
+ * After the scheduler hooks are attached: where the targets are that have not moved since. One that sleeps
+ * is described from its registers; when that wait began is not known, so now is its lower bound.
+ */
+SEC("iter/task")
+int wst_settle(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_ctx *t;
+	__u64 now;
+	__u32 state;
+
+	if (!task || !task->pid)
+		return 0;
+	t = task_ctx_of(task);
+	if (!t || !is_target(t) || t->in_ns || t->out_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
 	if (task->on_cpu) {
 		t->in_ns = now;
-	} else {
-		t->state = state;
-		t->wait_flags = WST_WAIT_BEFORE | (state ? WST_WAIT_BLOCKED : 0);
-		if (state && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
-			t->wait_flags |= WST_WAIT_IOWAIT;
-		t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
-		decode_wait(task, t, state, false);
-		t->out_ns = now;
+		return 0;
 	}
-	t->emit_until = EMIT_ALWAYS;
+	state = task->__state;
+	t->state = state;
+	t->wait_flags = WST_WAIT_BEFORE | (state ? WST_WAIT_BLOCKED : 0);
+	if (state && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		t->wait_flags |= WST_WAIT_IOWAIT;
+	t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
+	decode_wait(task, t, state, false);
+	t->out_ns = now;
+	/* It ran while it was looked at: the hooks know better. */
+	if (t->in_ns)
+		t->out_ns = 0;
 	return 0;
 }
 

@@ -161,7 +161,7 @@ model::Diagnosis diagnose(const model::Recording& recording) {
   d.load = recording.stats;
   d.window_ns = recording.window().length();
   for (const wst_loss& loss : recording.losses) {
-    if (loss.loss_class != WST_LOST_STORAGE) d.lost_records += loss.count;
+    (loss.loss_class == WST_LOST_STORAGE ? d.storage_misses : d.lost_records) += loss.count;
   }
 
   const timeline::Timeline timeline(recording);

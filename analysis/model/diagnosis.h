@@ -47,6 +47,7 @@ struct Diagnosis {
   std::uint64_t submits = 0;
   std::uint64_t syncs = 0;
   std::uint64_t lost_records = 0;
+  std::uint64_t storage_misses = 0;  // scheduler events of tasks that the tracer did not know yet
   DurationNs conservation_error_ns = 0;
   std::vector<Finding> findings;
 

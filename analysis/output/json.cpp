@@ -98,6 +98,7 @@ std::string render_json(const model::Diagnosis& d) {
       {"submits", d.submits},
       {"syncs", d.syncs},
       {"lost_records", d.lost_records},
+      {"storage_misses", d.storage_misses},
       {"api_complete", m.api_complete},
       {"recording",
        {{"records", d.load.records},

@@ -119,6 +119,7 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
         programs.wst_migrate, programs.wst_wakeup_new, programs.wst_waking, programs.wst_switch}) {
     if (auto status = state->attach(program); !status) return status.error();
   }
+  if (auto status = run_iterator(programs.wst_settle); !status) return status.error();
   return Kernel(std::move(state));
 }
 
