@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Calls of the accelerator's driver API, at the library's exported functions. The probe sits on the file,
- * so every process that maps it hits it; anything but a target leaves at once. What each function does and
- * where its arguments are comes with the attach cookie.
+ * Calls of the accelerator's driver API, at the library's exported functions. The probe sits on the
+ * file, so every process that maps it hits it; anything but a target leaves at once. What each
+ * function does and where its arguments are comes with the attach cookie.
  */
 #include "common.h"
 
@@ -29,7 +29,8 @@ static __always_inline __u64 argument(struct pt_regs *regs, __u32 index)
 	if (index >= WST_ARG_UNKNOWN)
 		return WST_STREAM_UNKNOWN;
 	/* [sp] is the return address, the seventh argument lies above it. */
-	if (bpf_probe_read_user(&value, sizeof(value), (void *)(BPF_CORE_READ(regs, sp) + 8 * (index - 5))))
+	if (bpf_probe_read_user(&value, sizeof(value),
+				(void *)(BPF_CORE_READ(regs, sp) + 8 * (index - 5))))
 		return WST_STREAM_UNKNOWN;
 	return value;
 }
@@ -105,7 +106,8 @@ int wst_api_sync(struct pt_regs *ctx)
 	t->api_stream = stream_of(ctx, cookie);
 	t->api_event = event_arg == WST_ARG_NONE ? 0 : argument(ctx, event_arg);
 	if ((cookie & 0xff) == WST_API_SYNC_COPY)
-		emit_api(WST_API_SUBMIT, cookie, t->api_entry_ns, t->api_entry_ns, t->api_stream, 0, 0);
+		emit_api(WST_API_SUBMIT, cookie, t->api_entry_ns, t->api_entry_ns, t->api_stream, 0,
+			 0);
 	return 0;
 }
 

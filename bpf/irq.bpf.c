@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * What interrupt context a CPU is in, so that a wake-up from an interrupt does not blame the task that
- * happened to run. Flags per CPU: hard interrupts do not nest on x86, and a softirq ends before another
- * begins. Present since long before 6.1.
+ * What interrupt context a CPU is in, so that a wake-up from an interrupt does not blame the task
+ * that happened to run. Flags per CPU: hard interrupts do not nest on x86, and a softirq ends
+ * before another begins. Present since long before 6.1.
  */
 #include "common.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SET(field, value)                                \
-	do {                                             \
-		struct cpu_ctx *c = this_cpu_ctx();      \
-		if (c)                                   \
-			c->field = (value);              \
+#define SET(field, value)                                                                          \
+	do {                                                                                       \
+		struct cpu_ctx *c = this_cpu_ctx();                                                \
+		if (c)                                                                             \
+			c->field = (value);                                                        \
 	} while (0)
 
 SEC("tp_btf/irq_handler_entry")

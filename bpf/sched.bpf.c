@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Waits, wake-ups and who ran meanwhile. tp_btf on the scheduler's own tracepoints: typed arguments, no
- * tracefs, the cheapest hook there is; nothing sits on the path of a call that does not block.
- * Every program looks task storage up and never creates it; a miss is counted.
+ * Waits, wake-ups and who ran meanwhile. tp_btf on the scheduler's own tracepoints: typed
+ * arguments, no tracefs, the cheapest hook there is; nothing sits on the path of a call that does
+ * not block. Every program looks task storage up and never creates it; a miss is counted.
  */
 #include "common.h"
 #include "wait.h"
@@ -191,7 +191,8 @@ static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_st
 	return current->pid ? WST_CTX_TASK : WST_CTX_HARDIRQ;
 }
 
-/* A task that wakes a task of interest in its own name becomes of interest: its waits are the next hop. */
+/* A task that wakes a task of interest in its own name becomes of interest: its waits are the next
+ * hop. */
 static __always_inline void recruit(struct task_struct *current, const struct task_ctx *wakee,
 				    __u64 now)
 {
@@ -248,7 +249,8 @@ int BPF_PROG(wst_waking, struct task_struct *task)
 	if (t->emit_until <= (t->out_ns ? t->out_ns : now))
 		return 0;
 	note_waker(task, t, now);
-	/* Off the CPU: from here on it waits for one; sched_migrate_task says when another is chosen. */
+	/* Off the CPU: from here on it waits for one; sched_migrate_task says when another is
+	 * chosen. */
 	if (t->out_ns)
 		count_runnable(t, BPF_CORE_READ(task, thread_info.cpu));
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * The life of tasks: storage at their creation, marks for the targets' threads and children, and three
- * iterators that user space runs: before and after the scheduler hooks are attached, and at the end.
+ * The life of tasks: storage at their creation, marks for the targets' threads and children, and
+ * three iterators that user space runs: before and after the scheduler hooks are attached, and at
+ * the end.
  */
 #include "common.h"
 #include "wait.h"
@@ -115,7 +116,8 @@ static __always_inline bool descends_from_target(struct task_struct *task)
 	return false;
 }
 
-/* After task_newtask is attached and before the scheduler hooks are: storage for all, marks for targets. */
+/* After task_newtask is attached and before the scheduler hooks are: storage for all, marks for
+ * targets. */
 SEC("iter/task")
 int wst_adopt(struct bpf_iter__task *ctx)
 {
@@ -139,8 +141,9 @@ int wst_adopt(struct bpf_iter__task *ctx)
 }
 
 /*
- * After the scheduler hooks are attached: where the targets are that have not moved since. One that sleeps
- * is described from its registers; when that wait began is not known, so now is its lower bound.
+ * After the scheduler hooks are attached: where the targets are that have not moved since. One that
+ * sleeps is described from its registers; when that wait began is not known, so now is its lower
+ * bound.
  */
 SEC("iter/task")
 int wst_settle(struct bpf_iter__task *ctx)

@@ -42,9 +42,13 @@ class Context {
         streams_[key].last_submit = std::max(streams_[key].last_submit, entry);
         submitter_ = call.tid;
         return;
-      case WST_API_RECORD_EVENT: events_[call.event] = {key, entry}; return;
+      case WST_API_RECORD_EVENT:
+        events_[call.event] = {key, entry};
+        return;
       case WST_API_SYNC_STREAM:
-      case WST_API_SYNC_COPY: prove(streams_[key].proved_until, entry, call, at, out); return;
+      case WST_API_SYNC_COPY:
+        prove(streams_[key].proved_until, entry, call, at, out);
+        return;
       case WST_API_SYNC_CONTEXT:
         if (call.ret == 0) context_wide_ = true;
         prove(context_proved_until_, entry, call, at, out);
@@ -56,7 +60,8 @@ class Context {
           out.syncs++;
         }
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -118,7 +123,8 @@ Gaps find_gaps(const model::Recording& recording) {
   }
   std::map<model::Pid, Context> contexts;
   for (const wst_api& call : recording.api) {
-    contexts.try_emplace(call.tgid, call.tgid, recording.window(), lost).first->second.take(call, found);
+    contexts.try_emplace(call.tgid, call.tgid, recording.window(), lost)
+        .first->second.take(call, found);
   }
   for (auto& [pid, context] : contexts) context.finish(found);
   std::stable_sort(found.gaps.begin(), found.gaps.end(), [](const Gap& a, const Gap& b) {

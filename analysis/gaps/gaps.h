@@ -27,11 +27,12 @@ struct Gaps {
   std::uint64_t syncs = 0;
 };
 
-/// Proves emptiness from the driver calls alone: a synchronise that returned success proves that what its stream
-/// (or event, or context) had been given before the call's entry is done; the gap begins at its return if nothing
-/// else is unproved, and ends at the entry of the next call that submits work, by any thread of the process. Until a
-/// context-wide proof, work from before the attach on a stream that was never used since cannot be excluded: such gaps
-/// are `likely`. Calls that were lost may have submitted work: nothing is called empty from the first lost one until a
+/// Proves emptiness from the driver calls alone: a synchronise that returned success proves that
+/// what its stream (or event, or context) had been given before the call's entry is done; the gap
+/// begins at its return if nothing else is unproved, and ends at the entry of the next call that
+/// submits work, by any thread of the process. Until a context-wide proof, work from before the
+/// attach on a stream that was never used since cannot be excluded: such gaps are `likely`. Calls
+/// that were lost may have submitted work: nothing is called empty from the first lost one until a
 /// context-wide proof that was asked for after the last. Clipped to the window.
 Gaps find_gaps(const model::Recording& recording);
 

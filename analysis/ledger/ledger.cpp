@@ -24,8 +24,8 @@ using model::Finding;
 using model::Leaf;
 using model::Object;
 
-/// Leaves of one key make one finding: files of one directory, threads of the launching process, and else what has
-/// one name. A hundred short-lived processes of one name are one neighbour.
+/// Leaves of one key make one finding: files of one directory, threads of the launching process,
+/// and else what has one name. A hundred short-lived processes of one name are one neighbour.
 struct Key {
   Cause cause;
   std::string name;
@@ -41,17 +41,20 @@ Key key_of(const Leaf& leaf, model::Pid launcher, const Names& names) {
       const std::string path = names.file(o.file);
       return {leaf.cause, names.fs_type(o.file) + ":" + path.substr(0, path.rfind('/')), 0, 0};
     }
-    case Cause::kLockUser: return {leaf.cause, "", o.address, o.tid};
+    case Cause::kLockUser:
+      return {leaf.cause, "", o.address, o.tid};
     case Cause::kCpuContention:
     case Cause::kObserver:
-    case Cause::kIpcWorker: return {leaf.cause, names.process(o.pid), 0, 0};
+    case Cause::kIpcWorker:
+      return {leaf.cause, names.process(o.pid), 0, 0};
     case Cause::kCpuBusy:
     case Cause::kCpuWaiting:
     case Cause::kWaitSleep:
       if (o.pid == launcher) return {leaf.cause, "", 0, o.pid};
       return {leaf.cause, names.process(o.pid), 0, 0};
     case Cause::kGpuLaunch:
-    case Cause::kUnknown: return {leaf.cause, "", 0, 0};
+    case Cause::kUnknown:
+      return {leaf.cause, "", 0, 0};
   }
   return {leaf.cause, "", 0, 0};
 }
@@ -100,7 +103,8 @@ class Ledger {
     std::vector<Finding> all;
     for (auto& [key, account] : accounts_) all.push_back(finish(account));
     std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
-      return std::pair(a.cause == Cause::kUnknown, -a.ns) < std::pair(b.cause == Cause::kUnknown, -b.ns);
+      return std::pair(a.cause == Cause::kUnknown, -a.ns) <
+             std::pair(b.cause == Cause::kUnknown, -b.ns);
     });
     return all;
   }
@@ -124,7 +128,8 @@ class Ledger {
       f.objects.push_back(names_.object(f.cause, id));
       f.objects.back().ns = ns;
     }
-    std::stable_sort(f.objects.begin(), f.objects.end(), [](const auto& a, const auto& b) { return a.ns > b.ns; });
+    std::stable_sort(f.objects.begin(), f.objects.end(),
+                     [](const auto& a, const auto& b) { return a.ns > b.ns; });
     f.object = describe(f);
     return f;
   }

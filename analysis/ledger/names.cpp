@@ -16,22 +16,25 @@ struct Call {
 };
 
 // The system calls of x86-64 that commonly block.
-constexpr Call kCalls[] = {{0, "read"},          {1, "write"},       {7, "poll"},         {16, "ioctl"},
-                           {17, "pread"},        {18, "pwrite"},     {19, "readv"},       {20, "writev"},
-                           {23, "select"},       {35, "nanosleep"},  {42, "connect"},     {43, "accept"},
-                           {44, "sendto"},       {45, "recvfrom"},   {46, "sendmsg"},     {47, "recvmsg"},
-                           {61, "wait4"},        {72, "fcntl"},      {73, "flock"},       {74, "fsync"},
-                           {75, "fdatasync"},    {202, "futex"},     {230, "nanosleep"},  {232, "epoll"},
-                           {247, "waitid"},      {257, "open"},      {262, "stat"},       {270, "select"},
-                           {271, "poll"},        {281, "epoll"},     {288, "accept"},     {295, "preadv"},
-                           {327, "preadv"},      {441, "epoll"}};
+constexpr Call kCalls[] = {
+    {0, "read"},       {1, "write"},    {7, "poll"},        {16, "ioctl"},    {17, "pread"},
+    {18, "pwrite"},    {19, "readv"},   {20, "writev"},     {23, "select"},   {35, "nanosleep"},
+    {42, "connect"},   {43, "accept"},  {44, "sendto"},     {45, "recvfrom"}, {46, "sendmsg"},
+    {47, "recvmsg"},   {61, "wait4"},   {72, "fcntl"},      {73, "flock"},    {74, "fsync"},
+    {75, "fdatasync"}, {202, "futex"},  {230, "nanosleep"}, {232, "epoll"},   {247, "waitid"},
+    {257, "open"},     {262, "stat"},   {270, "select"},    {271, "poll"},    {281, "epoll"},
+    {288, "accept"},   {295, "preadv"}, {327, "preadv"},    {441, "epoll"}};
 
 std::string_view kind_name(std::uint8_t kind) {
   switch (kind) {
-    case WST_FILE_PIPE: return " pipe";
-    case WST_FILE_SOCKET: return " socket";
-    case WST_FILE_CHAR: return " device";
-    default: return "";
+    case WST_FILE_PIPE:
+      return " pipe";
+    case WST_FILE_SOCKET:
+      return " socket";
+    case WST_FILE_CHAR:
+      return " device";
+    default:
+      return "";
   }
 }
 
@@ -69,7 +72,8 @@ std::string describe_files(std::span<const std::string> paths) {
     }
     if (extension_of(path) != extension) extension.clear();
   }
-  return (common == "/" ? "/*" : common + "/*") + extension + " (" + std::to_string(paths.size()) + " files)";
+  return (common == "/" ? "/*" : common + "/*") + extension + " (" + std::to_string(paths.size()) +
+         " files)";
 }
 
 Names::Names(const model::Recording& recording) : recording_(recording) {
@@ -84,7 +88,9 @@ std::string Names::comm(model::Tid tid) const {
   return task == recording_.tasks.end() || task->second.comm.empty() ? "?" : task->second.comm;
 }
 
-std::string Names::thread(model::Tid tid) const { return comm(tid) + " " + std::to_string(tid); }
+std::string Names::thread(model::Tid tid) const {
+  return comm(tid) + " " + std::to_string(tid);
+}
 
 std::string Names::process(model::Pid pid) const {
   if (recording_.tasks.contains(pid)) return comm(pid);
@@ -98,7 +104,8 @@ std::string Names::process(model::Pid pid) const {
 
 std::string Names::file(const model::FileKey& key) const {
   const auto file = recording_.files.find(key);
-  if (file != recording_.files.end()) return file->second.path + (file->second.deleted ? " (deleted)" : "");
+  if (file != recording_.files.end())
+    return file->second.path + (file->second.deleted ? " (deleted)" : "");
   return "inode " + std::to_string(key.ino) + " on device " + std::to_string(key.dev >> 20) + ":" +
          std::to_string(key.dev & 0xfffff);
 }

@@ -15,20 +15,23 @@ class Names {
  public:
   explicit Names(const model::Recording& recording);
 
-  std::string thread(model::Tid tid) const;    // "python3 4821"
-  std::string comm(model::Tid tid) const;      // "python3", or "?" when the task was never announced
-  std::string process(model::Pid pid) const;   // by the name of its main thread, else of what ran
+  std::string thread(model::Tid tid) const;   // "python3 4821"
+  std::string comm(model::Tid tid) const;     // "python3", or "?" when the task was never announced
+  std::string process(model::Pid pid) const;  // by the name of its main thread, else of what ran
   std::string file(const model::FileKey& key) const;
   std::string fs_type(const model::FileKey& key) const;
-  std::string chain(std::span<const model::Hop> hops) const;  // "python3 4821 ← poll ← feeder 4830 ← read"
+  std::string chain(
+      std::span<const model::Hop> hops) const;  // "python3 4821 ← poll ← feeder 4830 ← read"
   model::FindingObject object(model::Cause cause, const model::Object& id) const;
 
  private:
   const model::Recording& recording_;
-  std::map<model::Pid, std::string> runners_;  // names of processes that are known from slices alone
+  std::map<model::Pid, std::string>
+      runners_;  // names of processes that are known from slices alone
 };
 
-/// One line for several files: the file itself, else the deepest directory that holds them all, with their number.
+/// One line for several files: the file itself, else the deepest directory that holds them all,
+/// with their number.
 std::string describe_files(std::span<const std::string> paths);
 
 /// "read", "poll pipe"…: the call that a hop waited in.

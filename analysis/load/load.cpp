@@ -24,7 +24,9 @@ Record copy_record(std::span<const std::byte> bytes) {
   return record;
 }
 
-std::string bounded_text(const char* text, std::size_t bytes) { return {text, strnlen(text, bytes)}; }
+std::string bounded_text(const char* text, std::size_t bytes) {
+  return {text, strnlen(text, bytes)};
+}
 
 /// Components come from the leaf to the root.
 std::string join_path(std::string_view leaf_first) {
@@ -87,10 +89,14 @@ bool add_record(Recording& recording, std::span<const std::byte> bytes) {
       if (!fits(sizeof(wst_loss))) return false;
       recording.losses.push_back(copy_record<wst_loss>(bytes));
       return true;
-    case WST_FILE: return add_file(recording, bytes);
+    case WST_FILE:
+      return add_file(recording, bytes);
     case WST_EXIT:
-    case WST_QUIET: return true;
-    default: recording.stats.unknown_records++; return true;
+    case WST_QUIET:
+      return true;
+    default:
+      recording.stats.unknown_records++;
+      return true;
   }
 }
 
@@ -99,7 +105,8 @@ void read_meta(model::Meta& meta, const json& j) {
     if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
   };
   auto time = [&](const char* key, model::TimeNs& to) {
-    if (auto it = j.find(key); it != j.end() && it->is_number_integer()) to = it->get<model::TimeNs>();
+    if (auto it = j.find(key); it != j.end() && it->is_number_integer())
+      to = it->get<model::TimeNs>();
   };
   text("whystall", meta.whystall);
   text("kernel", meta.kernel);
@@ -111,8 +118,10 @@ void read_meta(model::Meta& meta, const json& j) {
   time("start_ns", meta.start_ns);
   time("end_ns", meta.end_ns);
   time("wall_start_ns", meta.wall_start_ns);
-  if (auto it = j.find("whystall_pid"); it != j.end() && it->is_number_unsigned()) meta.whystall_pid = it->get<model::Pid>();
-  if (auto it = j.find("api_complete"); it != j.end() && it->is_boolean()) meta.api_complete = it->get<bool>();
+  if (auto it = j.find("whystall_pid"); it != j.end() && it->is_number_unsigned())
+    meta.whystall_pid = it->get<model::Pid>();
+  if (auto it = j.find("api_complete"); it != j.end() && it->is_boolean())
+    meta.api_complete = it->get<bool>();
   if (auto it = j.find("api_symbols"); it != j.end() && it->is_array()) {
     meta.api_symbols.clear();
     for (const auto& s : *it) meta.api_symbols.push_back(s.is_string() ? s.get<std::string>() : "");
@@ -131,8 +140,10 @@ void read_meta_chunk(Recording& recording, std::span<const std::byte> bytes) {
   try {
     const json j = json::parse(reinterpret_cast<const char*>(bytes.data()),
                                reinterpret_cast<const char*>(bytes.data()) + bytes.size());
-    if (j.is_object()) read_meta(recording.meta, j);
-    else recording.stats.bad_records++;
+    if (j.is_object())
+      read_meta(recording.meta, j);
+    else
+      recording.stats.bad_records++;
   } catch (const json::exception&) {
     recording.stats.bad_records++;
   }
@@ -143,8 +154,10 @@ void close_window(Recording& recording) {
   model::Meta& meta = recording.meta;
   if (meta.end_ns > meta.start_ns && meta.start_ns > 0) return;
   recording.stats.no_end = true;
-  for (const auto& w : recording.waits) meta.end_ns = std::max(meta.end_ns, static_cast<model::TimeNs>(w.h.ts));
-  for (const auto& a : recording.api) meta.end_ns = std::max(meta.end_ns, static_cast<model::TimeNs>(a.h.ts));
+  for (const auto& w : recording.waits)
+    meta.end_ns = std::max(meta.end_ns, static_cast<model::TimeNs>(w.h.ts));
+  for (const auto& a : recording.api)
+    meta.end_ns = std::max(meta.end_ns, static_cast<model::TimeNs>(a.h.ts));
   if (meta.start_ns <= 0 || meta.end_ns < meta.start_ns) meta.end_ns = meta.start_ns;
 }
 
@@ -159,10 +172,11 @@ Result<Recording> load_recording(const std::string& path) {
       read_meta_chunk(recording, chunk->bytes);
       continue;
     }
-    const bool whole = recording::for_each_record(chunk->bytes, [&](std::span<const std::byte> bytes) {
-      recording.stats.records++;
-      if (!add_record(recording, bytes)) recording.stats.bad_records++;
-    });
+    const bool whole =
+        recording::for_each_record(chunk->bytes, [&](std::span<const std::byte> bytes) {
+          recording.stats.records++;
+          if (!add_record(recording, bytes)) recording.stats.bad_records++;
+        });
     if (!whole) recording.stats.bad_records++;
   }
   recording.stats.unknown_chunks = reader->stats().unknown_chunks;

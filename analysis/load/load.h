@@ -8,8 +8,8 @@
 
 namespace whystall::load {
 
-/// Reads a recording into memory. The file may be hostile or cut: what does not fit is counted, not believed.
-/// Error: unreadable.
+/// Reads a recording into memory. The file may be hostile or cut: what does not fit is counted, not
+/// believed. Error: unreadable.
 Result<model::Recording> load_recording(const std::string& path);
 
 }  // namespace whystall::load

@@ -23,17 +23,17 @@ struct FindingObject {
 struct Finding {
   Cause cause = Cause::kUnknown;
   DurationNs ns = 0;
-  Confidence confidence = Confidence::kUnknown;      // of most of its time
-  std::array<DurationNs, 4> by_confidence{};         // indexed by Confidence; sums to ns
-  std::uint64_t gaps = 0;                            // gaps it has a share in
-  std::uint64_t pieces = 0;                          // separate waits or runs
-  std::string object;                                // one line for all its objects
-  std::string path;                                  // the chain of its longest piece
-  std::vector<FindingObject> objects;                // most time first; their ns sum to ns
+  Confidence confidence = Confidence::kUnknown;  // of most of its time
+  std::array<DurationNs, 4> by_confidence{};     // indexed by Confidence; sums to ns
+  std::uint64_t gaps = 0;                        // gaps it has a share in
+  std::uint64_t pieces = 0;                      // separate waits or runs
+  std::string object;                            // one line for all its objects
+  std::string path;                              // the chain of its longest piece
+  std::vector<FindingObject> objects;            // most time first; their ns sum to ns
 };
 
-/// The answer. Every output prints this and computes nothing of its own but rounding. All sums are exact:
-/// starved + micro_gaps + unproven = window, and the findings sum to starved + micro_gaps.
+/// The answer. Every output prints this and computes nothing of its own but rounding. All sums are
+/// exact: starved + micro_gaps + unproven = window, and the findings sum to starved + micro_gaps.
 struct Diagnosis {
   Meta meta;
   LoadStats load;

@@ -30,8 +30,8 @@ constexpr std::string_view cause_name(Cause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-/// How a nanosecond's cause is known, best first. A: states and task-context edges complete, object known.
-/// B: paired or merged. C: modelled. U: not known.
+/// How a nanosecond's cause is known, best first. A: states and task-context edges complete, object
+/// known. B: paired or merged. C: modelled. U: not known.
 enum class Confidence { kProven, kLikely, kEstimated, kUnknown };
 
 constexpr std::string_view confidence_name(Confidence confidence) {
@@ -39,21 +39,23 @@ constexpr std::string_view confidence_name(Confidence confidence) {
   return kNames[static_cast<std::size_t>(confidence)];
 }
 
-constexpr Confidence worse(Confidence a, Confidence b) { return a > b ? a : b; }
+constexpr Confidence worse(Confidence a, Confidence b) {
+  return a > b ? a : b;
+}
 
 /// Why nothing could be said.
 enum class Reason {
   kNone,
-  kNoRecord,        // the thread's states are not recorded there
-  kNoWake,          // blocked, and no wake-up was seen
-  kStillBlocked,    // the wait was not over when the window ended
-  kMutualWait,      // two threads that wait for each other
-  kTooDeep,         // the chain is longer than the walk goes
-  kInterrupt,       // woken by a device's interrupt, object not decoded
-  kTimeout,         // a timed wait ran out
-  kKernelWorker,    // woken by a kernel thread, its work not decoded
-  kStopped,         // stopped, traced or frozen
-  kInsideRead,      // inside read(), but not for the file: a kernel lock or memory
+  kNoRecord,      // the thread's states are not recorded there
+  kNoWake,        // blocked, and no wake-up was seen
+  kStillBlocked,  // the wait was not over when the window ended
+  kMutualWait,    // two threads that wait for each other
+  kTooDeep,       // the chain is longer than the walk goes
+  kInterrupt,     // woken by a device's interrupt, object not decoded
+  kTimeout,       // a timed wait ran out
+  kKernelWorker,  // woken by a kernel thread, its work not decoded
+  kStopped,       // stopped, traced or frozen
+  kInsideRead,    // inside read(), but not for the file: a kernel lock or memory
   kPageFault,
 };
 
@@ -73,7 +75,8 @@ constexpr std::string_view reason_text(Reason reason) {
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
-/// How one thread of a chain waited for the next: the system call and the kind of what it waited on.
+/// How one thread of a chain waited for the next: the system call and the kind of what it waited
+/// on.
 struct Hop {
   Tid tid = 0;
   std::int32_t nr = -1;  // -1: on the CPU or runnable
@@ -82,11 +85,12 @@ struct Hop {
 
 /// What a leaf names. Which fields count depends on the cause.
 struct Object {
-  FileKey file = {};           // storage.read
-  std::uint64_t address = 0;   // lock.user: the futex word
-  Tid tid = 0;                 // lock.user: the holder; cpu.busy, wait.sleep: the thread
-  Pid pid = 0;                 // the process of that thread; cpu.contention: who ran; ipc.worker: whom it waited for
-  bool slept = false;          // lock.user: the holder slept (otherwise it computed)
+  FileKey file = {};          // storage.read
+  std::uint64_t address = 0;  // lock.user: the futex word
+  Tid tid = 0;                // lock.user: the holder; cpu.busy, wait.sleep: the thread
+  Pid pid =
+      0;  // the process of that thread; cpu.contention: who ran; ipc.worker: whom it waited for
+  bool slept = false;  // lock.user: the holder slept (otherwise it computed)
   Reason reason = Reason::kNone;
   auto operator<=>(const Object&) const = default;
 };

@@ -76,8 +76,8 @@ struct LoadStats {
   std::uint64_t bad_records = 0;
   std::uint64_t unknown_chunks = 0;
   std::uint64_t damaged_chunks = 0;
-  bool cut = false;         // the file ends inside a chunk
-  bool no_end = false;      // the recording was not ended by its writer
+  bool cut = false;     // the file ends inside a chunk
+  bool no_end = false;  // the recording was not ended by its writer
 };
 
 /// A recording in memory: records by kind, each sorted by time.

@@ -23,7 +23,8 @@ ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
   if (cause == model::Cause::kStorageRead) {
     j["path"] = printable(o.name);
     j["inode"] = o.id.file.ino;
-    j["device"] = std::to_string(o.id.file.dev >> 20) + ":" + std::to_string(o.id.file.dev & 0xfffff);
+    j["device"] =
+        std::to_string(o.id.file.dev >> 20) + ":" + std::to_string(o.id.file.dev & 0xfffff);
   } else if (o.kind == "lock") {
     j["address"] = hex(o.id.address);
     j["holder_tid"] = o.id.tid;
@@ -47,7 +48,8 @@ double share(model::DurationNs part, model::DurationNs whole) {
 ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
   ordered_json by_confidence;
   for (std::size_t i = 0; i < f.by_confidence.size(); i++) {
-    by_confidence[std::string(confidence_name(static_cast<model::Confidence>(i)))] = f.by_confidence[i];
+    by_confidence[std::string(confidence_name(static_cast<model::Confidence>(i)))] =
+        f.by_confidence[i];
   }
   ordered_json objects = ordered_json::array();
   for (const auto& o : f.objects) objects.push_back(object_json(o, f.cause));
@@ -75,41 +77,40 @@ std::string render_json(const model::Diagnosis& d) {
   }
   ordered_json findings = ordered_json::array();
   for (const auto& f : d.findings) findings.push_back(finding_json(f, d.stalled_ns()));
-  const ordered_json j = {
-      {"schema_version", kSchemaVersion},
-      {"whystall", m.whystall},
-      {"window",
-       {{"start_ns", m.start_ns},
-        {"end_ns", m.end_ns},
-        {"wall_start", format_wall_time(m.wall_start_ns)},
-        {"stopped_by", m.stopped_by}}},
-      {"host", {{"name", printable(m.host)}, {"kernel", printable(m.kernel)}}},
-      {"target", target},
-      {"profile", m.profile},
-      {"clock", m.clock},
-      {"driver_library", printable(m.driver_library)},
-      {"starved_ns", d.starved_ns},
-      {"starved_proven_ns", d.starved_proven_ns},
-      {"micro_gap_ns", d.micro_gap_ns},
-      {"unproven_ns", d.unproven_ns},
-      {"explained_ns", d.explained_ns()},
-      {"gaps", d.gaps},
-      {"micro_gaps", d.micro_gaps},
-      {"submits", d.submits},
-      {"syncs", d.syncs},
-      {"lost_records", d.lost_records},
-      {"storage_misses", d.storage_misses},
-      {"api_complete", m.api_complete},
-      {"recording",
-       {{"records", d.load.records},
-        {"unknown_records", d.load.unknown_records},
-        {"bad_records", d.load.bad_records},
-        {"unknown_chunks", d.load.unknown_chunks},
-        {"damaged_chunks", d.load.damaged_chunks},
-        {"cut", d.load.cut},
-        {"ended", !d.load.no_end}}},
-      {"conservation_error_ns", d.conservation_error_ns},
-      {"findings", findings}};
+  const ordered_json j = {{"schema_version", kSchemaVersion},
+                          {"whystall", m.whystall},
+                          {"window",
+                           {{"start_ns", m.start_ns},
+                            {"end_ns", m.end_ns},
+                            {"wall_start", format_wall_time(m.wall_start_ns)},
+                            {"stopped_by", m.stopped_by}}},
+                          {"host", {{"name", printable(m.host)}, {"kernel", printable(m.kernel)}}},
+                          {"target", target},
+                          {"profile", m.profile},
+                          {"clock", m.clock},
+                          {"driver_library", printable(m.driver_library)},
+                          {"starved_ns", d.starved_ns},
+                          {"starved_proven_ns", d.starved_proven_ns},
+                          {"micro_gap_ns", d.micro_gap_ns},
+                          {"unproven_ns", d.unproven_ns},
+                          {"explained_ns", d.explained_ns()},
+                          {"gaps", d.gaps},
+                          {"micro_gaps", d.micro_gaps},
+                          {"submits", d.submits},
+                          {"syncs", d.syncs},
+                          {"lost_records", d.lost_records},
+                          {"storage_misses", d.storage_misses},
+                          {"api_complete", m.api_complete},
+                          {"recording",
+                           {{"records", d.load.records},
+                            {"unknown_records", d.load.unknown_records},
+                            {"bad_records", d.load.bad_records},
+                            {"unknown_chunks", d.load.unknown_chunks},
+                            {"damaged_chunks", d.load.damaged_chunks},
+                            {"cut", d.load.cut},
+                            {"ended", !d.load.no_end}}},
+                          {"conservation_error_ns", d.conservation_error_ns},
+                          {"findings", findings}};
   return j.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

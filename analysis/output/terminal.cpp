@@ -20,9 +20,11 @@ using model::Finding;
 constexpr std::size_t kShown = 4;
 constexpr int kIndent = 18;
 
-/// Columns that a text takes; names are printable() already, and one code point is taken as one column.
+/// Columns that a text takes; names are printable() already, and one code point is taken as one
+/// column.
 int width(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::size_t bytes_of_columns(std::string_view text, int columns) {
@@ -36,7 +38,8 @@ std::size_t bytes_of_columns(std::string_view text, int columns) {
   return i;
 }
 
-/// Cuts out of the middle, so that both ends of a path stay: the start says where, the end says what.
+/// Cuts out of the middle, so that both ends of a path stay: the start says where, the end says
+/// what.
 std::string fit(std::string_view text, int columns) {
   if (width(text) <= columns) return std::string(text);
   if (columns < 8) return std::string(text.substr(0, bytes_of_columns(text, std::max(columns, 0))));
@@ -46,7 +49,8 @@ std::string fit(std::string_view text, int columns) {
 }
 
 std::string pad(std::string_view text, int columns) {
-  return std::string(text) + std::string(static_cast<std::size_t>(std::max(0, columns - width(text))), ' ');
+  return std::string(text) +
+         std::string(static_cast<std::size_t>(std::max(0, columns - width(text))), ' ');
 }
 
 template <typename... Arguments>
@@ -66,7 +70,8 @@ std::string seconds(DurationNs ns) {
 }
 
 std::string percent(DurationNs part, DurationNs whole) {
-  return format("%.1f %%", whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+  return format("%.1f %%",
+                whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
 }
 
 /// Whole percents that sum to 100: the largest remainders are rounded up.
@@ -83,7 +88,8 @@ std::vector<int> whole_percents(const std::vector<DurationNs>& parts) {
     remainders.emplace_back(exact - percents[i], i);
   }
   std::sort(remainders.rbegin(), remainders.rend());
-  for (std::size_t i = 0; given < 100 && i < remainders.size(); i++, given++) percents[remainders[i].second]++;
+  for (std::size_t i = 0; given < 100 && i < remainders.size(); i++, given++)
+    percents[remainders[i].second]++;
   return percents;
 }
 
@@ -101,7 +107,8 @@ std::string short_command(const std::string& command) {
     const std::size_t end = std::min(command.find(' ', at), command.size());
     std::string word = command.substr(at, end - at);
     const std::size_t slash = word.rfind('/');
-    if (slash != std::string::npos && slash + 1 < word.size() && (at == 0 || (shortened == 1 && word.ends_with(".py")))) {
+    if (slash != std::string::npos && slash + 1 < word.size() &&
+        (at == 0 || (shortened == 1 && word.ends_with(".py")))) {
       word = word.substr(slash + 1);
     }
     if (!word.starts_with('-')) shortened++;
@@ -119,14 +126,15 @@ std::string heading(const Diagnosis& d, int columns) {
     pid = "  pid " + std::to_string(t.pid);
     if (d.meta.targets.size() > 1) pid += format(" and %zu more", d.meta.targets.size() - 1);
   }
-  const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " + std::to_string(d.lost_records);
+  const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " +
+                           std::to_string(d.lost_records);
   return fit(who, std::max(12, columns - width(rest))) + rest + "\n";
 }
 
 std::string coverage(const Diagnosis& d) {
   const char* sure = d.starved_proven_ns * 2 >= d.starved_ns ? "proven" : "likely";
-  std::string text = "Device, this process only: starved " + percent(d.starved_ns, d.window_ns) + " (" +
-                     seconds(d.starved_ns) + ", " + sure + ")\n";
+  std::string text = "Device, this process only: starved " + percent(d.starved_ns, d.window_ns) +
+                     " (" + seconds(d.starved_ns) + ", " + sure + ")\n";
   text += "  had work or not known " + percent(d.unproven_ns, d.window_ns);
   if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.window_ns);
   return text + "\n";
@@ -145,9 +153,15 @@ std::string nothing_proved(const Diagnosis& d) {
 std::string detail(const Finding& f) {
   const DurationNs mean = f.pieces ? f.ns / static_cast<DurationNs>(f.pieces) : 0;
   switch (f.cause) {
-    case Cause::kStorageRead: return format("%llu waits in read, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
-    case Cause::kCpuContention: return format("%llu times on the same CPU, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
-    default: return format("%llu times, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
+    case Cause::kStorageRead:
+      return format("%llu waits in read, mean ", static_cast<unsigned long long>(f.pieces)) +
+             seconds(mean);
+    case Cause::kCpuContention:
+      return format("%llu times on the same CPU, mean ",
+                    static_cast<unsigned long long>(f.pieces)) +
+             seconds(mean);
+    default:
+      return format("%llu times, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
   }
 }
 
@@ -176,8 +190,8 @@ class Table {
   Table(const TextStyle& style, Paint paint) : style_(style), paint_(paint) {}
 
   std::string row(int rank, int share, const Finding& f) const {
-    const std::string left = (rank ? format("%2d", rank) : std::string("  ")) + format("  %3d %%  ", share) +
-                             pad(seconds(f.ns), 8) + " ";
+    const std::string left = (rank ? format("%2d", rank) : std::string("  ")) +
+                             format("  %3d %%  ", share) + pad(seconds(f.ns), 8) + " ";
     const std::string cause = pad(cause_name(f.cause), 15);
     const bool known = f.cause != Cause::kUnknown;
     const std::string word = known ? "  " + std::string(confidence_name(f.confidence)) : "";
@@ -190,12 +204,14 @@ class Table {
     if (!beside) text += std::string(kIndent, ' ') + fit(object, style_.columns - kIndent) + "\n";
     if (!known) return text;
     text += indented(detail(f));
-    for (const std::string& line : wrap_chain(printable(f.path), style_.columns - kIndent)) text += indented(line);
+    for (const std::string& line : wrap_chain(printable(f.path), style_.columns - kIndent))
+      text += indented(line);
     return text;
   }
 
   std::string rest(int share, DurationNs ns, std::size_t count) const {
-    return "    " + format("%3d %%  ", share) + pad(seconds(ns), 8) + format(" %zu smaller causes\n", count);
+    return "    " + format("%3d %%  ", share) + pad(seconds(ns), 8) +
+           format(" %zu smaller causes\n", count);
   }
 
  private:
@@ -211,8 +227,10 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
   std::vector<const Finding*> known;
   const Finding* unknown = nullptr;
   for (const Finding& f : d.findings) {
-    if (f.cause == Cause::kUnknown) unknown = &f;
-    else known.push_back(&f);
+    if (f.cause == Cause::kUnknown)
+      unknown = &f;
+    else
+      known.push_back(&f);
   }
   const std::size_t shown = known.size() <= kShown + 1 ? known.size() : kShown;
   std::vector<DurationNs> parts;
@@ -225,7 +243,8 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
 
   const Table rows(style, paint);
   std::string text;
-  for (std::size_t i = 0; i < shown; i++) text += rows.row(static_cast<int>(i + 1), shares[i], *known[i]);
+  for (std::size_t i = 0; i < shown; i++)
+    text += rows.row(static_cast<int>(i + 1), shares[i], *known[i]);
   if (known.size() > shown) text += rows.rest(shares[shown], rest, known.size() - shown);
   if (unknown) text += rows.row(0, shares[shown + 1], *unknown);
   return text;
@@ -233,11 +252,19 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
 
 std::string warnings(const Diagnosis& d) {
   std::string text;
-  if (d.lost_records > 0) text += format("%llu records were lost: times are lower bounds where they lie.\n", static_cast<unsigned long long>(d.lost_records));
-  if (!d.meta.api_complete) text += "Not every driver call could be probed on this kernel: 'starved' may be too high.\n";
-  if (d.load.no_end || d.load.cut) text += "The recording was cut short: this is the report of what is there.\n";
-  if (d.load.damaged_chunks + d.load.bad_records > 0) text += format("%llu parts of the recording are damaged and were left out.\n", static_cast<unsigned long long>(d.load.damaged_chunks + d.load.bad_records));
-  if (d.conservation_error_ns != 0) text += format("Internal error: the causes miss %lld ns of the stall.\n", static_cast<long long>(d.conservation_error_ns));
+  if (d.lost_records > 0)
+    text += format("%llu records were lost: times are lower bounds where they lie.\n",
+                   static_cast<unsigned long long>(d.lost_records));
+  if (!d.meta.api_complete)
+    text += "Not every driver call could be probed on this kernel: 'starved' may be too high.\n";
+  if (d.load.no_end || d.load.cut)
+    text += "The recording was cut short: this is the report of what is there.\n";
+  if (d.load.damaged_chunks + d.load.bad_records > 0)
+    text += format("%llu parts of the recording are damaged and were left out.\n",
+                   static_cast<unsigned long long>(d.load.damaged_chunks + d.load.bad_records));
+  if (d.conservation_error_ns != 0)
+    text += format("Internal error: the causes miss %lld ns of the stall.\n",
+                   static_cast<long long>(d.conservation_error_ns));
   return text;
 }
 
@@ -251,7 +278,8 @@ std::string render_text(const Diagnosis& d, const TextStyle& style) {
   text += percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n\n";
   text += table(d, style, paint);
   text += "\nShares are of the " + seconds(d.stalled_ns()) + " proved idle by the driver's calls";
-  if (d.unproven_ns * 10 > d.window_ns) text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
+  if (d.unproven_ns * 10 > d.window_ns)
+    text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
   text += ".\n" + warnings(d);
   return text;
 }

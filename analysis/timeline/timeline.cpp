@@ -16,7 +16,9 @@ constexpr std::int32_t kFutex = 202;
 /// What a wait loop may compute between two waits on the same word and still have made no progress.
 constexpr DurationNs kLoopNs = 200'000;
 
-TimeNs time(std::uint64_t ns) { return static_cast<TimeNs>(ns); }
+TimeNs time(std::uint64_t ns) {
+  return static_cast<TimeNs>(ns);
+}
 
 void add(std::vector<Piece>& pieces, Interval at, State state, const wst_wait* wait) {
   if (!pieces.empty()) at.lo = std::max(at.lo, pieces.back().at.hi);
@@ -30,7 +32,9 @@ void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
   TimeNs runnable = time(w.out_ns);
   if (w.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
     // A waking on another CPU can come before the switch-out is seen: then it never really slept.
-    runnable = w.flags & WST_WAIT_WOKEN ? std::clamp(time(w.wake_ns), time(w.out_ns), std::max(in, time(w.out_ns))) : in;
+    runnable = w.flags & WST_WAIT_WOKEN
+                   ? std::clamp(time(w.wake_ns), time(w.out_ns), std::max(in, time(w.out_ns)))
+                   : in;
     add(pieces, {time(w.out_ns), runnable}, State::kBlocked, &w);
   }
   add(pieces, {runnable, in}, State::kRunnable, &w);
@@ -40,8 +44,8 @@ bool same_futex(const wst_wait& a, const wst_wait& b) {
   return a.nr == kFutex && b.nr == kFutex && a.args[0] == b.args[0];
 }
 
-/// A timed wait that expired, or lost the race for the word, and waits on the same word again is one wait: it
-/// ends with the last wake-up, and whoever gave that one is the cause.
+/// A timed wait that expired, or lost the race for the word, and waits on the same word again is
+/// one wait: it ends with the last wake-up, and whoever gave that one is the cause.
 std::vector<Piece> merge_rewaits(std::vector<Piece> pieces) {
   std::vector<Piece> merged;
   for (std::size_t i = 0; i < pieces.size(); i++) {

@@ -12,9 +12,9 @@ namespace whystall::timeline {
 
 enum class State { kRunning, kRunnable, kBlocked };
 
-/// A piece of a thread's life in one state. `wait` is the record that tells of it: for a run, the stay off the
-/// CPU that followed. Logical waits (merged re-waits on the same object) are one blocked piece whose record is
-/// the last one, the one with the wake-up that counts.
+/// A piece of a thread's life in one state. `wait` is the record that tells of it: for a run, the
+/// stay off the CPU that followed. Logical waits (merged re-waits on the same object) are one
+/// blocked piece whose record is the last one, the one with the wake-up that counts.
 struct Piece {
   model::Interval at;
   State state;
@@ -30,8 +30,8 @@ struct Slice {
   const wst_slice* record;
 };
 
-/// All threads' pieces, sorted and without overlap; what is not covered was not recorded. Refers to the
-/// recording, which must outlive it.
+/// All threads' pieces, sorted and without overlap; what is not covered was not recorded. Refers to
+/// the recording, which must outlive it.
 class Timeline {
  public:
   explicit Timeline(const model::Recording& recording);

@@ -5,10 +5,10 @@ namespace whystall::walk {
 
 namespace {
 
-constexpr std::int32_t kRead = 0, kPoll = 7, kPread64 = 17, kReadv = 19, kSelect = 23, kNanosleep = 35,
-                       kSendfile = 40, kReadahead = 187, kFutex = 202, kEpollWait = 232,
-                       kClockNanosleep = 230, kPselect6 = 270, kPpoll = 271, kEpollPwait = 281,
-                       kPreadv = 295, kPreadv2 = 327, kEpollPwait2 = 441;
+constexpr std::int32_t kRead = 0, kPoll = 7, kPread64 = 17, kReadv = 19, kSelect = 23,
+                       kNanosleep = 35, kSendfile = 40, kReadahead = 187, kFutex = 202,
+                       kEpollWait = 232, kClockNanosleep = 230, kPselect6 = 270, kPpoll = 271,
+                       kEpollPwait = 281, kPreadv = 295, kPreadv2 = 327, kEpollPwait2 = 441;
 
 constexpr std::uint64_t kFutexCommand = 0x7f;  // without the private and clock bits
 constexpr std::uint64_t kFutexWait = 0, kFutexLockPi = 6, kFutexWaitBitset = 9, kFutexLockPi2 = 13;
@@ -25,12 +25,16 @@ bool is_file_read(std::int32_t nr) {
 bool is_sleep(const wst_wait& wait) {
   switch (wait.nr) {
     case kNanosleep:
-    case kClockNanosleep: return true;
+    case kClockNanosleep:
+      return true;
     case kPoll:
-    case kPpoll: return wait.args[1] == 0;
+    case kPpoll:
+      return wait.args[1] == 0;
     case kSelect:
-    case kPselect6: return wait.args[0] == 0;
-    default: return false;
+    case kPselect6:
+      return wait.args[0] == 0;
+    default:
+      return false;
   }
 }
 

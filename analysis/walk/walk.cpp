@@ -30,15 +30,17 @@ struct Edge {
   std::uint64_t address = 0;  // of its word
 };
 
-/// File systems whose reads wait for a server or a daemon, which the kernel does not always count as I/O.
+/// File systems whose reads wait for a server or a daemon, which the kernel does not always count
+/// as I/O.
 bool is_served_fs(std::string_view fs) {
-  return fs.starts_with("fuse") || fs.starts_with("nfs") || fs == "cifs" || fs == "smb3" || fs == "9p" ||
-         fs == "ceph" || fs == "lustre" || fs == "virtiofs" || fs == "afs";
+  return fs.starts_with("fuse") || fs.starts_with("nfs") || fs == "cifs" || fs == "smb3" ||
+         fs == "9p" || fs == "ceph" || fs == "lustre" || fs == "virtiofs" || fs == "afs";
 }
 
 class Walker {
  public:
-  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Pid whystall, Confidence start)
+  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Pid whystall,
+         Confidence start)
       : recording_(recording), timeline_(timeline), whystall_(whystall), confidence_(start) {}
 
   void walk(Tid tid, Interval at, Edge edge) {
@@ -64,7 +66,8 @@ class Walker {
   }
 
   std::vector<Leaf> take_leaves() {
-    std::sort(leaves_.begin(), leaves_.end(), [](const Leaf& a, const Leaf& b) { return a.at.lo < b.at.lo; });
+    std::sort(leaves_.begin(), leaves_.end(),
+              [](const Leaf& a, const Leaf& b) { return a.at.lo < b.at.lo; });
     return std::move(leaves_);
   }
 
@@ -74,8 +77,10 @@ class Walker {
     hop.nr = -1;
     hop.file_kind = WST_FILE_NONE;
     switch (piece.state) {
-      case State::kRunning: return running(tid, at, edge);
-      case State::kRunnable: return runnable(*piece.wait, at);
+      case State::kRunning:
+        return running(tid, at, edge);
+      case State::kRunnable:
+        return runnable(*piece.wait, at);
       case State::kBlocked:
         hop.nr = piece.wait->nr;
         hop.file_kind = piece.wait->file_kind;
@@ -105,7 +110,8 @@ class Walker {
       if (part.length() <= 0) continue;
       waiting_for_cpu(wait, {done, part.lo});
       const bool self = whystall_ != 0 && slice.pid == whystall_;
-      emit(part, self ? Cause::kObserver : Cause::kCpuContention, confidence_, {.tid = 0, .pid = slice.pid});
+      emit(part, self ? Cause::kObserver : Cause::kCpuContention, confidence_,
+           {.tid = 0, .pid = slice.pid});
       done = part.hi;
     }
     waiting_for_cpu(wait, {done, at.hi});
@@ -117,7 +123,8 @@ class Walker {
 
   void blocked(const wst_wait& wait, Interval at, Edge edge) {
     if (wait.flags & WST_WAIT_FREEZE) return unknown(at, wait.tid, Reason::kStopped);
-    if (is_file_read(wait.nr) && wait.file_kind == WST_FILE_REGULAR && !(wait.flags & WST_WAIT_NO_FILE)) {
+    if (is_file_read(wait.nr) && wait.file_kind == WST_FILE_REGULAR &&
+        !(wait.flags & WST_WAIT_NO_FILE)) {
       return file_read(wait, at);
     }
     if (is_sleep(wait)) {
@@ -125,12 +132,15 @@ class Walker {
       return emit(at, Cause::kWaitSleep, confidence_, {.tid = wait.tid, .pid = wait.tgid});
     }
     if (!(wait.flags & WST_WAIT_WOKEN)) {
-      return unknown(at, wait.tid, wait.flags & WST_WAIT_OPEN ? Reason::kStillBlocked : Reason::kNoWake);
+      return unknown(at, wait.tid,
+                     wait.flags & WST_WAIT_OPEN ? Reason::kStillBlocked : Reason::kNoWake);
     }
     switch (wait.waker_context) {
-      case WST_CTX_TASK: return follow_waker(wait, at);
+      case WST_CTX_TASK:
+        return follow_waker(wait, at);
       case WST_CTX_LOCALNET: {
-        // Woken from NET_RX inside the waker's own send: nearly always its own packet, but not surely.
+        // Woken from NET_RX inside the waker's own send: nearly always its own packet, but not
+        // surely.
         const Confidence before = confidence_;
         confidence_ = worse(confidence_, Confidence::kLikely);
         follow_waker(wait, at);
@@ -138,20 +148,24 @@ class Walker {
         return;
       }
       case WST_CTX_TIMER:
-        return unknown(at, wait.tid, is_timed_wait(wait.nr) ? Reason::kTimeout : Reason::kInterrupt);
-      default: return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);
+        return unknown(at, wait.tid,
+                       is_timed_wait(wait.nr) ? Reason::kTimeout : Reason::kInterrupt);
+      default:
+        return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);
     }
   }
 
-  /// The wait is for the file when the kernel counted it as I/O; on a served file system also when it did not.
-  /// Anything else inside read() is a kernel lock or memory, and naming the file would be wrong.
+  /// The wait is for the file when the kernel counted it as I/O; on a served file system also when
+  /// it did not. Anything else inside read() is a kernel lock or memory, and naming the file would
+  /// be wrong.
   void file_read(const wst_wait& wait, Interval at) {
     const model::FileKey key{wait.ino, wait.dev, wait.generation};
     const auto file = recording_.files.find(key);
     const bool named = file != recording_.files.end();
     Confidence confidence = confidence_;
     if (!(wait.flags & WST_WAIT_IOWAIT)) {
-      if (!named || !is_served_fs(file->second.fs_type)) return unknown(at, wait.tid, Reason::kInsideRead);
+      if (!named || !is_served_fs(file->second.fs_type))
+        return unknown(at, wait.tid, Reason::kInsideRead);
       confidence = worse(confidence, Confidence::kLikely);
     }
     if (!named) confidence = worse(confidence, Confidence::kLikely);
@@ -167,13 +181,15 @@ class Walker {
     if (waker == wait.tid) return unknown(at, wait.tid, Reason::kNoWake);
     if (timeline_.before(waker, at.hi) == nullptr && wait.waker_tgid != wait.tgid) {
       // Another process, whose own past was not recorded: the chain ends at its name.
-      return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely), {.pid = wait.waker_tgid});
+      return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely),
+                  {.pid = wait.waker_tgid});
     }
     walk(waker, at, {is_mutex_wait(wait), wait.args[0]});
   }
 
   void unknown(Interval at, Tid tid, Reason reason) {
-    emit(at, Cause::kUnknown, Confidence::kUnknown, {.tid = tid, .pid = pid_of(tid), .reason = reason});
+    emit(at, Cause::kUnknown, Confidence::kUnknown,
+         {.tid = tid, .pid = pid_of(tid), .reason = reason});
   }
 
   void emit(Interval at, Cause cause, Confidence confidence, const Object& object) {

@@ -9,15 +9,18 @@
 
 namespace whystall::walk {
 
-/// Walks back from the call that ended `gap` and says what each of its nanoseconds was spent on (the path view).
+/// Walks back from the call that ended `gap` and says what each of its nanoseconds was spent on
+/// (the path view).
 ///
-/// Model: at every instant the thread that was to launch is on the CPU, runnable or blocked. On the CPU and runnable
-/// are answers. Blocked is answered by what it waited for (a file, a sleep), or, when another task woke it in its own
-/// name, by what that task did during the same time: the walk goes on there, never outside the wait that led to it.
-/// Termination: each hop only narrows the interval and goes no deeper than 16; a thread that is already being walked at
-/// that time is a mutual wait.
+/// Model: at every instant the thread that was to launch is on the CPU, runnable or blocked. On the
+/// CPU and runnable are answers. Blocked is answered by what it waited for (a file, a sleep), or,
+/// when another task woke it in its own name, by what that task did during the same time: the walk
+/// goes on there, never outside the wait that led to it. Termination: each hop only narrows the
+/// interval and goes no deeper than 16; a thread that is already being walked at that time is a
+/// mutual wait.
 ///
-/// The leaves are in time order, do not overlap, and sum to the gap exactly. A gap's own confidence bounds theirs.
+/// The leaves are in time order, do not overlap, and sum to the gap exactly. A gap's own confidence
+/// bounds theirs.
 std::vector<model::Leaf> walk_gap(const gaps::Gap& gap, const model::Recording& recording,
                                   const timeline::Timeline& timeline);
 

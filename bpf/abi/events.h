@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
  * Records that the kernel side emits. Included by clang -target bpf and by C++.
- * All times are CLOCK_MONOTONIC nanoseconds. Numbers are append-only: never renumber, never reuse; new
- * fields go at a record's end and readers take min(size, known).
+ * All times are CLOCK_MONOTONIC nanoseconds. Numbers are append-only: never renumber, never reuse;
+ * new fields go at a record's end and readers take min(size, known).
  */
 #ifndef WHYSTALL_ABI_EVENTS_H
 #define WHYSTALL_ABI_EVENTS_H
@@ -10,9 +10,11 @@
 #include <linux/types.h>
 
 #ifdef __cplusplus
-#define WST_ASSERT_SIZE(type, bytes) static_assert(sizeof(struct type) == (bytes), #type " has another size")
+#define WST_ASSERT_SIZE(type, bytes)                                                               \
+	static_assert(sizeof(struct type) == (bytes), #type " has another size")
 #else
-#define WST_ASSERT_SIZE(type, bytes) _Static_assert(sizeof(struct type) == (bytes), #type " has another size")
+#define WST_ASSERT_SIZE(type, bytes)                                                               \
+	_Static_assert(sizeof(struct type) == (bytes), #type " has another size")
 #endif
 
 #define WST_COMM_LEN 16
@@ -64,18 +66,18 @@ struct wst_exit {
 WST_ASSERT_SIZE(wst_exit, 24);
 
 enum wst_wait_flag {
-	WST_WAIT_BLOCKED = 1 << 0,   /* slept; otherwise it stayed runnable (preempted, yielded) */
-	WST_WAIT_IOWAIT = 1 << 1,    /* the kernel counted the sleep as waiting for I/O */
-	WST_WAIT_WOKEN = 1 << 2,     /* wake_ns and the waker are valid */
-	WST_WAIT_OPEN = 1 << 3,      /* not over: emitted by the dump, h.ts is its time */
-	WST_WAIT_RUNNING = 1 << 4,   /* no wait: on the CPU at the time of the dump, since ran_ns */
-	WST_WAIT_BORN = 1 << 5,      /* from its creation to its first run */
-	WST_WAIT_BEFORE = 1 << 6,    /* began before the attach: out_ns is the attach, a lower bound */
-	WST_WAIT_NO_FILE = 1 << 7,   /* the descriptor changed its file while it waited: no object */
-	WST_WAIT_KERNEL = 1 << 8,    /* kernel thread or worker: registers say nothing */
-	WST_WAIT_COMPAT = 1 << 9,    /* 32-bit system call: nr is not decoded */
-	WST_WAIT_FREEZE = 1 << 10,   /* stopped, traced or frozen */
-	WST_WAIT_POLL_MORE = 1 << 11, /* poll() on several descriptors: the object is the first of them */
+	WST_WAIT_BLOCKED = 1 << 0, /* slept; otherwise it stayed runnable (preempted, yielded) */
+	WST_WAIT_IOWAIT = 1 << 1,  /* the kernel counted the sleep as waiting for I/O */
+	WST_WAIT_WOKEN = 1 << 2,   /* wake_ns and the waker are valid */
+	WST_WAIT_OPEN = 1 << 3,    /* not over: emitted by the dump, h.ts is its time */
+	WST_WAIT_RUNNING = 1 << 4, /* no wait: on the CPU at the time of the dump, since ran_ns */
+	WST_WAIT_BORN = 1 << 5,    /* from its creation to its first run */
+	WST_WAIT_BEFORE = 1 << 6, /* began before the attach: out_ns is the attach, a lower bound */
+	WST_WAIT_NO_FILE = 1 << 7, /* the descriptor changed its file while it waited: no object */
+	WST_WAIT_KERNEL = 1 << 8,  /* kernel thread or worker: registers say nothing */
+	WST_WAIT_COMPAT = 1 << 9,  /* 32-bit system call: nr is not decoded */
+	WST_WAIT_FREEZE = 1 << 10, /* stopped, traced or frozen */
+	WST_WAIT_POLL_MORE = 1 << 11, /* poll() on several: the object is the first */
 };
 
 /* Where a wake-up came from (hazard: `current` is not the waker in interrupt context). */
@@ -83,7 +85,7 @@ enum wst_wake_context {
 	WST_CTX_TASK = 0,
 	WST_CTX_SOFTIRQ = 1, /* waker_vec: the softirq's number */
 	WST_CTX_HARDIRQ = 2,
-	WST_CTX_TIMER = 3,   /* an hrtimer expired */
+	WST_CTX_TIMER = 3,    /* an hrtimer expired */
 	WST_CTX_LOCALNET = 4, /* NET_RX under the waker's own send: the waker counts */
 };
 
@@ -95,7 +97,7 @@ enum wst_file_kind {
 	WST_FILE_BLOCK = 4,
 	WST_FILE_PIPE = 5,
 	WST_FILE_SOCKET = 6,
-	WST_FILE_ANON = 7, /* eventfd, epoll, timerfd, pidfd…: told apart by a later minor version */
+	WST_FILE_ANON = 7, /* eventfd, epoll, timerfd, pidfd… */
 	WST_FILE_OTHER = 8,
 };
 
@@ -160,7 +162,7 @@ enum wst_api_kind {
 	WST_API_SYNC_CONTEXT = 3, /* returned: all work of the context was done */
 	WST_API_SYNC_EVENT = 4,   /* returned: all work before the event's last record was done */
 	WST_API_RECORD_EVENT = 5, /* ts = entry */
-	WST_API_SYNC_COPY = 6,    /* a submit that returns when its own stream is done (device to host) */
+	WST_API_SYNC_COPY = 6,    /* a submit that returns when its stream is done */
 };
 
 struct wst_api {
@@ -170,9 +172,9 @@ struct wst_api {
 	__u64 event;
 	__u32 tid;
 	__u32 tgid;
-	__u16 call; /* enum wst_api_kind */
+	__u16 call;   /* enum wst_api_kind */
 	__u16 symbol; /* index into the recording's list of probed symbols */
-	__s32 ret; /* the driver's result; 0 for records made at the entry */
+	__s32 ret;    /* the driver's result; 0 for records made at the entry */
 };
 WST_ASSERT_SIZE(wst_api, 56);
 
@@ -200,11 +202,11 @@ struct wst_loss {
 };
 WST_ASSERT_SIZE(wst_loss, 48);
 
-/* How a probe on a driver call reads its arguments; the attach cookie. Argument numbers: 0-5 registers,
- * 6 and up the stack in calling order, 255 none. */
-#define WST_COOKIE(call, stream_arg, event_arg, per_thread, symbol)                                     \
-	((__u64)(call) | (__u64)(stream_arg) << 8 | (__u64)(event_arg) << 16 | (__u64)(per_thread) << 24 | \
-	 (__u64)(symbol) << 32)
+/* How a probe on a driver call reads its arguments; the attach cookie. Argument numbers: 0-5
+ * registers, 6 and up the stack in calling order, 255 none. */
+#define WST_COOKIE(call, stream_arg, event_arg, per_thread, symbol)                                \
+	((__u64)(call) | (__u64)(stream_arg) << 8 | (__u64)(event_arg) << 16 |                     \
+	 (__u64)(per_thread) << 24 | (__u64)(symbol) << 32)
 #define WST_ARG_NONE 255
 #define WST_ARG_UNKNOWN 254 /* the call has a stream, but at a place that we do not know */
 

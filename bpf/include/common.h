@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * Settings, maps and per-task state that the programs share. Every object defines them weakly; the linker
- * keeps one.
+ * Settings, maps and per-task state that the programs share. Every object defines them weakly; the
+ * linker keeps one.
  */
 #ifndef WHYSTALL_BPF_COMMON_H
 #define WHYSTALL_BPF_COMMON_H
@@ -24,15 +24,15 @@ const volatile __u32 cfg_max_depth __weak = 8;
 const volatile __u64 cfg_file_min_ns __weak = 20000;
 
 /*
- * What is kept for each task. Created in process context only (task_newtask and the iterator): creating it
- * inside a scheduler hook froze 6.1. The scheduler hooks look up only.
+ * What is kept for each task. Created in process context only (task_newtask and the iterator):
+ * creating it inside a scheduler hook froze 6.1. The scheduler hooks look up only.
  */
 struct task_ctx {
 	__u64 emit_until; /* 0: not of interest, EMIT_ALWAYS: target, else recruited until then */
-	__u64 in_ns;	  /* last switch-in */
-	__u64 out_ns;	  /* last switch-out; 0: on the CPU */
-	/* Written by sched_waking alone and never cleared at switch-out: a waking on another CPU may run
-	 * before the switch-out handler does. Valid when later than in_ns. */
+	__u64 in_ns;      /* last switch-in */
+	__u64 out_ns;     /* last switch-out; 0: on the CPU */
+	/* Written by sched_waking alone and never cleared at switch-out: a waking on another CPU
+	 * may run before the switch-out handler does. Valid when later than in_ns. */
 	__u64 wake_ns;
 	__u32 waker_tid;
 	__u32 waker_tgid;
@@ -73,7 +73,8 @@ struct {
 	__uint(max_entries, 8 << 20);
 } records SEC(".maps") __weak;
 
-/* Process ids of the targets as given; read by the iterator, which marks their tasks and descendants. */
+/* Process ids of the targets as given; read by the iterator, which marks their tasks and
+ * descendants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -83,7 +84,7 @@ struct {
 
 struct cpu_ctx {
 	__u64 slice_ns; /* since when the current task runs here */
-	__u32 waiting;	/* emitting tasks that are runnable here and not running */
+	__u32 waiting;  /* emitting tasks that are runnable here and not running */
 	__u8 in_irq;
 	__u8 in_timer;
 	__u8 softirq; /* 1 + vector; 0: none */
@@ -156,7 +157,8 @@ static __always_inline void fill_header(struct wst_hdr *h, __u16 size, __u8 kind
 	h->ts = ts;
 }
 
-/* The consumer empties the ring on a timer: waking it for each record would cost the target 6 µs a time. */
+/* The consumer empties the ring on a timer: waking it for each record would cost the target 6 µs a
+ * time. */
 static __always_inline void submit(void *record)
 {
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

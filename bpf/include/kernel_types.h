@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * Kernel types with just the fields that are used. CO-RE moves each access to where the running kernel has
- * the field, so neither order nor padding matters here; names and sizes of the fields do, and a test
- * compares them with the running kernel's BTF. Types of other kernels' shape end in ___name.
+ * Kernel types with just the fields that are used. CO-RE moves each access to where the running
+ * kernel has the field, so neither order nor padding matters here; names and sizes of the fields
+ * do, and a test compares them with the running kernel's BTF. Types of other kernels' shape end in
+ * ___name.
  */
 #ifndef WHYSTALL_KERNEL_TYPES_H
 #define WHYSTALL_KERNEL_TYPES_H

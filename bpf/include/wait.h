@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * What a task that leaves the CPU waits for, read from its saved user registers and its file table. No
- * system-call tracepoint is needed, so a call that does not block costs nothing.
+ * What a task that leaves the CPU waits for, read from its saved user registers and its file table.
+ * No system-call tracepoint is needed, so a call that does not block costs nothing.
  */
 #ifndef WHYSTALL_BPF_WAIT_H
 #define WHYSTALL_BPF_WAIT_H
@@ -26,8 +26,8 @@ struct user_pollfd {
 static __always_inline bool has_fd_argument(__s32 nr)
 {
 	switch (nr) {
-	case 0:	  /* read */
-	case 1:	  /* write */
+	case 0:   /* read */
+	case 1:   /* write */
 	case 16:  /* ioctl */
 	case 17:  /* pread64 */
 	case 18:  /* pwrite64 */
@@ -142,9 +142,9 @@ static __always_inline void forget_wait(struct task_ctx *t)
 }
 
 /*
- * Fills the description of the wait that begins. `own` says that `task` is the current one, whose user
- * memory can be read. The registers say which call was entered; only ax == -ENOSYS says that it still
- * goes on (the kernel puts it there at the entry and overwrites it at the end).
+ * Fills the description of the wait that begins. `own` says that `task` is the current one, whose
+ * user memory can be read. The registers say which call was entered; only ax == -ENOSYS says that
+ * it still goes on (the kernel puts it there at the entry and overwrites it at the end).
  */
 static __always_inline void decode_wait(struct task_struct *task, struct task_ctx *t, __u32 state,
 					bool own)

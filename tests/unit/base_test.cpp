@@ -33,8 +33,9 @@ TEST(ParseDuration, ReadsUnits) {
 }
 
 TEST(ParseDuration, RefusesWhatIsNoDurationInOneSentenceWithExamples) {
-  for (const char* text : {"", "s", "ms", "ten", "-1s", "+1s", " 1s", "1 s", "1s ", "1x", "1sec", "1S", "0", "0s",
-                           "nan", "inf", "infinity", "1,5s", "0x10", "0.5ns", "1s1s", "--", "1e"}) {
+  for (const char* text :
+       {"",  "s",  "ms",  "ten", "-1s",      "+1s",  " 1s",  "1 s",   "1s ",  "1x", "1sec", "1S",
+        "0", "0s", "nan", "inf", "infinity", "1,5s", "0x10", "0.5ns", "1s1s", "--", "1e"}) {
     const auto got = parse_duration(text);
     ASSERT_FALSE(got.ok()) << text;
     EXPECT_EQ(got.error().code, ErrorCode::kUsage) << text;
@@ -44,7 +45,8 @@ TEST(ParseDuration, RefusesWhatIsNoDurationInOneSentenceWithExamples) {
 }
 
 TEST(ParseDuration, RefusesWhatDoesNotFitNanoseconds) {
-  for (const char* text : {"1e300", "1e18s", "9223372036854775808ns", "1e400", "300000h", "1e9999h"}) {
+  for (const char* text :
+       {"1e300", "1e18s", "9223372036854775808ns", "1e400", "300000h", "1e9999h"}) {
     EXPECT_FALSE(parse_duration(text).ok()) << text;
   }
   const auto longest = parse_duration("1e9s");

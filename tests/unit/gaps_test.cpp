@@ -30,14 +30,16 @@ struct Shown {
   bool operator==(const Shown&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const Shown& s) {
-  return out << s.lo << ".." << s.hi << " " << confidence_name(s.confidence) << " tid " << s.tid << " pid " << s.pid
-             << (s.open ? " open" : "");
+  return out << s.lo << ".." << s.hi << " " << confidence_name(s.confidence) << " tid " << s.tid
+             << " pid " << s.pid << (s.open ? " open" : "");
 }
 using Found = std::vector<Shown>;
 
 class FindGaps : public ::testing::Test {
  protected:
-  FindGaps() { b.task(kMain, kMain, "main").task(kHelper, kMain, "helper").task(kOther, kOther, "other"); }
+  FindGaps() {
+    b.task(kMain, kMain, "main").task(kHelper, kMain, "helper").task(kOther, kOther, "other");
+  }
   Found gaps() const {
     Found found;
     for (const Gap& g : find_gaps(b.build()).gaps) {
@@ -45,7 +47,8 @@ class FindGaps : public ::testing::Test {
     }
     return found;
   }
-  /// A proof for the whole context, so that what follows is not `likely` for what came before the attach.
+  /// A proof for the whole context, so that what follows is not `likely` for what came before the
+  /// attach.
   void start_proven() { b.sync_context(1_ms, 1_ms, kMain).submit(1_ms, kMain); }
 
   RecordingBuilder b;
@@ -89,7 +92,10 @@ TEST_F(FindGaps, AFailedSyncProvesNothing) {
 
 TEST_F(FindGaps, ASecondStreamThatIsNotProvedLeavesNoGap) {
   start_proven();
-  b.submit(2_ms, kMain).submit(2_ms, kMain, kSecond).sync_stream(3_ms, 10_ms, kMain).submit(30_ms, kMain);
+  b.submit(2_ms, kMain)
+      .submit(2_ms, kMain, kSecond)
+      .sync_stream(3_ms, 10_ms, kMain)
+      .submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{});
 }
 
@@ -108,7 +114,10 @@ TEST_F(FindGaps, ASubmitOnAnyStreamEndsTheGap) {
 
 TEST_F(FindGaps, AnEventProvesWhatWasSubmittedBeforeItsRecord) {
   start_proven();
-  b.submit(2_ms, kMain).record_event(3_ms, kMain, kEvent).sync_event(4_ms, 10_ms, kMain, kEvent).submit(30_ms, kMain);
+  b.submit(2_ms, kMain)
+      .record_event(3_ms, kMain, kEvent)
+      .sync_event(4_ms, 10_ms, kMain, kEvent)
+      .submit(30_ms, kMain);
   EXPECT_EQ(gaps(), (Found{{10_ms, 30_ms}}));
 }
 
@@ -128,7 +137,9 @@ TEST_F(FindGaps, AnEventProvesNothingOfAnotherStream) {
 
 TEST_F(FindGaps, AnEventThatWasNeverRecordedProvesNothing) {
   start_proven();
-  b.submit(2_ms, kMain).record_event(3_ms, kMain, kOtherEvent).sync_event(4_ms, 10_ms, kMain, kEvent);
+  b.submit(2_ms, kMain)
+      .record_event(3_ms, kMain, kOtherEvent)
+      .sync_event(4_ms, 10_ms, kMain, kEvent);
   b.submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{});
 }
@@ -152,7 +163,9 @@ TEST_F(FindGaps, ASubmitOnAnUnknownStreamNeedsAContextSync) {
 
 TEST_F(FindGaps, ASyncOfAnUnknownStreamProvesNothingOfUnknownStreams) {
   start_proven();
-  b.submit(2_ms, kMain, WST_STREAM_UNKNOWN).sync_stream(3_ms, 10_ms, kMain, WST_STREAM_UNKNOWN).submit(30_ms, kMain);
+  b.submit(2_ms, kMain, WST_STREAM_UNKNOWN)
+      .sync_stream(3_ms, 10_ms, kMain, WST_STREAM_UNKNOWN)
+      .submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{}) << "the two need not be the same stream";
 }
 
@@ -238,7 +251,8 @@ TEST_F(FindGaps, CallsOfAnotherProcessDoNotMix) {
 TEST_F(FindGaps, EachProcessHasItsOwnGaps) {
   b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(30_ms, kMain);
   b.submit(2_ms, kOther).sync_context(3_ms, 20_ms, kOther).submit(40_ms, kOther);
-  EXPECT_EQ(gaps(), (Found{{10_ms, 30_ms}, {.lo = 20_ms, .hi = 40_ms, .tid = kOther, .pid = kOther}}));
+  EXPECT_EQ(gaps(),
+            (Found{{10_ms, 30_ms}, {.lo = 20_ms, .hi = 40_ms, .tid = kOther, .pid = kOther}}));
 }
 
 TEST_F(FindGaps, WithoutCallsThereIsNone) {

@@ -36,8 +36,9 @@ class HostileFile : public ::testing::Test {
 };
 
 TEST_F(HostileFile, BrokenMetaIsCountedAndTheRestIsRead) {
-  for (const char* json : {"", "{", "nul", "[1]", "\"text\"", "17", "{\"host\":\"\xff\xfe\"}", "{\"a\":1}}",
-                           "{\"targets\":[{\"pid\":\"four\"}]}", "{\"targets\":[{\"comm\":7}]}"}) {
+  for (const char* json :
+       {"", "{", "nul", "[1]", "\"text\"", "17", "{\"host\":\"\xff\xfe\"}", "{\"a\":1}}",
+        "{\"targets\":[{\"pid\":\"four\"}]}", "{\"targets\":[{\"comm\":7}]}"}) {
     const auto r = load_meta(json);
     EXPECT_EQ(r.stats.bad_records, 1u) << json;
     EXPECT_EQ(r.meta.profile, "still read") << json;
@@ -45,7 +46,8 @@ TEST_F(HostileFile, BrokenMetaIsCountedAndTheRestIsRead) {
 }
 
 TEST_F(HostileFile, MetaOfWrongTypesLeavesTheDefaults) {
-  const auto r = load_meta(R"({"whystall":1,"kernel":null,"host":[],"profile":{},"clock":true,"stopped_by":2.5,
+  const auto r =
+      load_meta(R"({"whystall":1,"kernel":null,"host":[],"profile":{},"clock":true,"stopped_by":2.5,
     "driver_library":false,"start_ns":"soon","end_ns":1.5,"wall_start_ns":null,"whystall_pid":-4,
     "api_complete":"yes","api_symbols":"all","targets":{"pid":3}})");
   EXPECT_EQ(r.stats.bad_records, 0u);
@@ -60,7 +62,8 @@ TEST_F(HostileFile, MetaOfWrongTypesLeavesTheDefaults) {
 
 TEST_F(HostileFile, SkipsTargetsAndSymbolsOfWrongType) {
   const auto r = load_meta(R"({"api_symbols":["a",2,null],"targets":[1,"x",{"pid":8}]})");
-  EXPECT_EQ(r.meta.api_symbols, (std::vector<std::string>{"a", "", ""})) << "places stay: records index them";
+  EXPECT_EQ(r.meta.api_symbols, (std::vector<std::string>{"a", "", ""}))
+      << "places stay: records index them";
   ASSERT_EQ(r.meta.targets.size(), 1u);
   EXPECT_EQ(r.meta.targets[0].pid, 8u);
 }
@@ -68,12 +71,13 @@ TEST_F(HostileFile, SkipsTargetsAndSymbolsOfWrongType) {
 TEST_F(HostileFile, DeeplyNestedMetaDoesNotOverflowTheStack) {
   constexpr std::size_t kDepth = 200'000;
   EXPECT_EQ(load_meta(std::string(kDepth, '[')).stats.bad_records, 1u);
-  const auto closed = load_meta("{\"a\":" + std::string(kDepth, '[') + std::string(kDepth, ']') + "}");
+  const auto closed =
+      load_meta("{\"a\":" + std::string(kDepth, '[') + std::string(kDepth, ']') + "}");
   EXPECT_EQ(closed.stats.bad_records, 0u);
 }
 
-// Joining is quadratic in the number of names: 64 KiB of empty ones cost a third of a second, and a chunk of
-// a few KiB unpacks to a thousand such records.
+// Joining is quadratic in the number of names: 64 KiB of empty ones cost a third of a second, and a
+// chunk of a few KiB unpacks to a thousand such records.
 TEST_F(HostileFile, RejectsAPathLongerThanTheTracerWrites) {
   auto record = testing::make_record<wst_file>(WST_FILE);
   constexpr std::uint16_t kNames = 60'000;
@@ -131,7 +135,9 @@ TEST_F(HostileFile, RandomBytesLoad) {
     if (i % 3 == 2) bytes.insert(bytes.end(), payload.begin(), payload.end());
     const auto r = load_bytes(bytes);
     const auto& s = r.stats;
-    EXPECT_TRUE(payload.empty() || s.bad_records + s.damaged_chunks + s.unknown_records > 0 || s.cut) << i;
+    EXPECT_TRUE(payload.empty() || s.bad_records + s.damaged_chunks + s.unknown_records > 0 ||
+                s.cut)
+        << i;
   }
 }
 

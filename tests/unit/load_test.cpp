@@ -65,10 +65,12 @@ TEST_F(Load, ReadsWhatAWriterWrote) {
   {
     auto writer = recording::Writer::create(path_);
     ASSERT_TRUE(writer.ok());
-    ASSERT_TRUE(writer->add_meta(R"({"whystall":"1.2","kernel":"6.1","host":"h","profile":"p","clock":"c",
+    ASSERT_TRUE(
+        writer
+            ->add_meta(R"({"whystall":"1.2","kernel":"6.1","host":"h","profile":"p","clock":"c",
       "stopped_by":"s","driver_library":"l","start_ns":100,"end_ns":900,"wall_start_ns":5,"whystall_pid":77,
       "api_complete":false,"api_symbols":["a","b"],"targets":[{"pid":4,"comm":"c","command":"c -x"}]})")
-                    .ok());
+            .ok());
     auto task = make_record<wst_task>(WST_TASK, 200);
     task.tid = 5;
     task.tgid = 4;
@@ -143,7 +145,8 @@ TEST_F(Load, CountsRecordsThatAreTooShortAsBad) {
   EXPECT_EQ(r.stats.bad_records, 6u);
   EXPECT_EQ(r.stats.records, 7u);
   EXPECT_EQ(r.waits.size(), 1u) << "what comes after them is read";
-  EXPECT_TRUE(r.tasks.empty() && r.files.empty() && r.slices.empty() && r.api.empty() && r.losses.empty());
+  EXPECT_TRUE(r.tasks.empty() && r.files.empty() && r.slices.empty() && r.api.empty() &&
+              r.losses.empty());
 }
 
 TEST_F(Load, ReadsTheKnownPartOfLongerRecords) {
@@ -214,8 +217,9 @@ TEST_F(Load, ARecordingThatWasNotEndedLastsAsLongAsItsRecords) {
 }
 
 TEST_F(Load, AWindowThatEndsBeforeItStartsIsNotBelieved) {
-  for (const char* meta : {R"({"start_ns":1000,"end_ns":5})", R"({"start_ns":-9000000000000000000,"end_ns":5})",
-                           R"({"end_ns":9000000000000000000})", R"({"start_ns":18446744073709551615})", "{}"}) {
+  for (const char* meta :
+       {R"({"start_ns":1000,"end_ns":5})", R"({"start_ns":-9000000000000000000,"end_ns":5})",
+        R"({"end_ns":9000000000000000000})", R"({"start_ns":18446744073709551615})", "{}"}) {
     Bytes bytes = testing::file_header();
     append_meta(bytes, meta);
     const auto r = load_bytes(bytes);

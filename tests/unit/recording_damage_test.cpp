@@ -26,7 +26,8 @@ class DamagedRecording : public ::testing::Test {
     for (std::uint64_t part = 0; part < 2; part++) {
       starts_.push_back(writer->bytes_written());
       for (std::uint64_t i = 0; i < 5; i++) {
-        ASSERT_TRUE(writer->add_record(bytes_of(make_record<wst_exit>(WST_EXIT, part * 10 + i))).ok());
+        ASSERT_TRUE(
+            writer->add_record(bytes_of(make_record<wst_exit>(WST_EXIT, part * 10 + i))).ok());
       }
       ASSERT_TRUE(writer->flush().ok());
     }
@@ -55,7 +56,9 @@ class DamagedRecording : public ::testing::Test {
 
   /// The chunk that holds byte `at` of the file.
   std::size_t chunk_at(std::size_t at) const {
-    return static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), at) - starts_.begin()) - 1;
+    return static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), at) -
+                                    starts_.begin()) -
+           1;
   }
   std::size_t offset_in_header(std::size_t at) const { return at - starts_[chunk_at(at)]; }
 
@@ -68,13 +71,15 @@ class DamagedRecording : public ::testing::Test {
 
 TEST_F(DamagedRecording, CutAnywhereReadsUpToItsLastWholeChunk) {
   for (std::size_t length = 0; length < whole_.size(); length++) {
-    const Read read = chunks_of(Bytes(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(length)));
+    const Read read =
+        chunks_of(Bytes(whole_.begin(), whole_.begin() + static_cast<std::ptrdiff_t>(length)));
     ASSERT_EQ(read.opened, length >= sizeof(FileHeader)) << length;
     if (!read.opened) continue;
     const bool between = std::find(starts_.begin(), starts_.end(), length) != starts_.end();
-    const std::size_t wanted = between ? static_cast<std::size_t>(
-                                             std::find(starts_.begin(), starts_.end(), length) - starts_.begin())
-                                       : chunk_at(length);
+    const std::size_t wanted =
+        between ? static_cast<std::size_t>(std::find(starts_.begin(), starts_.end(), length) -
+                                           starts_.begin())
+                : chunk_at(length);
     ASSERT_EQ(read.chunks.size(), wanted) << length;
     for (std::size_t i = 0; i < wanted; i++) EXPECT_EQ(read.chunks[i], whole_chunks_[i]) << length;
     EXPECT_EQ(read.stats.cut, !between) << length;
@@ -104,7 +109,8 @@ TEST_F(DamagedRecording, AFlippedByteNeverYieldsBytesThatWereNotWritten) {
       const Read read = chunks_of(bytes);
       for (const auto& chunk : read.chunks) {
         EXPECT_NE(std::find(whole_chunks_.begin(), whole_chunks_.end(), chunk), whole_chunks_.end())
-            << "byte " << at << ", offset " << offset_in_header(at) << " of a chunk's header, mask " << mask;
+            << "byte " << at << ", offset " << offset_in_header(at) << " of a chunk's header, mask "
+            << mask;
       }
       for (std::size_t i = 0; read.opened && at >= sizeof(FileHeader) && i < chunk_at(at); i++) {
         ASSERT_GT(read.chunks.size(), i);
@@ -119,7 +125,8 @@ TEST_F(DamagedRecording, AMissingChunkIsNeverPassedOverInSilence) {
     Bytes bytes = whole_;
     bytes[at] = static_cast<char>(bytes[at] ^ 0xff);
     const Read read = chunks_of(bytes);
-    const bool noticed = read.stats.damaged_chunks + read.stats.unknown_chunks > 0 || read.stats.cut;
+    const bool noticed =
+        read.stats.damaged_chunks + read.stats.unknown_chunks > 0 || read.stats.cut;
     EXPECT_TRUE(noticed || read.chunks == whole_chunks_) << at;
   }
 }

@@ -70,7 +70,8 @@ TEST_F(RecordingFile, GivesBackWhatWasWritten) {
   EXPECT_EQ(events->chunk_class, ChunkClass::kEvents);
   EXPECT_EQ(events->count, 2u);
   std::vector<std::byte> wanted;
-  for (auto bytes : {bytes_of(exit), bytes_of(loss)}) wanted.insert(wanted.end(), bytes.begin(), bytes.end());
+  for (auto bytes : {bytes_of(exit), bytes_of(loss)})
+    wanted.insert(wanted.end(), bytes.begin(), bytes.end());
   EXPECT_EQ(events->bytes, wanted);
   EXPECT_EQ(reader->stats().chunks, 3u);
   EXPECT_EQ(reader->stats().damaged_chunks, 0u);
@@ -108,7 +109,7 @@ TEST_F(RecordingFile, IsForItsOwnerAloneWhateverTheUmask) {
   const auto writer = Writer::create(path_);
   umask(before);
   ASSERT_TRUE(writer.ok());
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
@@ -148,7 +149,8 @@ TEST_F(RecordingFile, OfAnotherMinorVersionIsRead) {
 }
 
 TEST_F(RecordingFile, OfAnotherMajorVersionIsRefusedInOneSentence) {
-  EXPECT_EQ(refusal(file_header(kMajor + 1)), path_ + " has format 2, this whystall reads format 1");
+  EXPECT_EQ(refusal(file_header(kMajor + 1)),
+            path_ + " has format 2, this whystall reads format 1");
   EXPECT_EQ(refusal(file_header(0)), path_ + " has format 0, this whystall reads format 1");
 }
 
@@ -168,7 +170,8 @@ TEST_F(RecordingFile, SkipsAndCountsChunksOfAnUnknownClass) {
 
 TEST_F(RecordingFile, DoesNotBelieveLengthsThatNoWriterMakes) {
   for (const std::uint32_t length : {0xffffffffu, 0xfffffff0u, 0x80000000u, kMaxChunkBytes + 1}) {
-    for (const std::size_t field : {offsetof(ChunkHeader, stored_bytes), offsetof(ChunkHeader, raw_bytes)}) {
+    for (const std::size_t field :
+         {offsetof(ChunkHeader, stored_bytes), offsetof(ChunkHeader, raw_bytes)}) {
       Bytes bytes = file_header();
       append_meta(bytes, "{}");
       std::memcpy(bytes.data() + sizeof(FileHeader) + field, &length, sizeof length);
@@ -183,7 +186,8 @@ TEST_F(RecordingFile, DoesNotBelieveLengthsThatNoWriterMakes) {
 TEST_F(RecordingFile, DoesNotBelieveALengthBeyondItsEnd) {
   Bytes bytes = file_header();
   append_meta(bytes, "{}");
-  std::memcpy(bytes.data() + sizeof(FileHeader) + offsetof(ChunkHeader, stored_bytes), &kMaxChunkBytes, 4);
+  std::memcpy(bytes.data() + sizeof(FileHeader) + offsetof(ChunkHeader, stored_bytes),
+              &kMaxChunkBytes, 4);
   Reader reader = open_written(bytes);
   EXPECT_FALSE(reader.next());
   EXPECT_TRUE(reader.stats().cut);

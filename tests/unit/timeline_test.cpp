@@ -27,19 +27,22 @@ struct Shown {
 };
 std::ostream& operator<<(std::ostream& out, const Shown& s) {
   constexpr const char* kNames[] = {"running", "runnable", "blocked"};
-  return out << kNames[static_cast<int>(s.state)] << " " << s.lo << ".." << s.hi << (s.merged ? " merged" : "");
+  return out << kNames[static_cast<int>(s.state)] << " " << s.lo << ".." << s.hi
+             << (s.merged ? " merged" : "");
 }
 
 std::vector<Shown> pieces_of(const RecordingBuilder& builder, model::Tid tid = kThread) {
   const auto recording = builder.build();
   const Timeline timeline(recording);
   std::vector<Shown> shown;
-  for (const Piece& p : timeline.thread(tid)) shown.push_back({p.at.lo, p.at.hi, p.state, p.merged});
+  for (const Piece& p : timeline.thread(tid))
+    shown.push_back({p.at.lo, p.at.hi, p.state, p.merged});
   return shown;
 }
 using Pieces = std::vector<Shown>;
 
-constexpr State kRunning = State::kRunning, kRunnable = State::kRunnable, kBlocked = State::kBlocked;
+constexpr State kRunning = State::kRunning, kRunnable = State::kRunnable,
+                kBlocked = State::kBlocked;
 
 TEST(Timeline, ABlockedStayIsARunAWaitAndAWaitForTheCpu) {
   RecordingBuilder b;
@@ -128,7 +131,8 @@ TEST(Timeline, PiecesAreSortedAndApartWhateverTheRecordsSay) {
     RecordingBuilder b;
     for (int i = 0; i < 12; i++) {
       auto any = [&] { return static_cast<TimeNs>(random() % 40); };
-      b.blocked(kThread, any(), any(), any(), any()).flag(static_cast<std::uint32_t>(random() & 0xfff));
+      b.blocked(kThread, any(), any(), any(), any())
+          .flag(static_cast<std::uint32_t>(random() & 0xfff));
     }
     const Pieces pieces = pieces_of(b);
     for (std::size_t i = 0; i < pieces.size(); i++) {
@@ -151,7 +155,9 @@ TEST(TimelineMerge, TimedRewaitsOnOneWordAreOneWaitThatEndsWithTheLastWakeUp) {
   b.blocked(kThread, 1_ms, 2_ms, 7_ms, 8_ms).for_word(kWord).woken_in(WST_CTX_TIMER);
   b.blocked(kThread, 8_ms, 8_ms + 50_us, 13_ms, 14_ms).for_word(kWord).woken_in(WST_CTX_TIMER);
   b.blocked(kThread, 14_ms, 14_ms + 50_us, 17_ms, 18_ms).for_word(kWord).woken_by(42, 1);
-  EXPECT_EQ(pieces_of(b), (Pieces{{1_ms, 2_ms, kRunning}, {2_ms, 17_ms, kBlocked, true}, {17_ms, 18_ms, kRunnable}}));
+  EXPECT_EQ(
+      pieces_of(b),
+      (Pieces{{1_ms, 2_ms, kRunning}, {2_ms, 17_ms, kBlocked, true}, {17_ms, 18_ms, kRunnable}}));
   const auto recording = b.build();
   const Timeline timeline(recording);
   const Piece* merged = timeline.before(kThread, 5_ms);

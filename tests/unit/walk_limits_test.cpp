@@ -101,16 +101,17 @@ TEST_F(WalkStops, AtTheHoleOfAWorkerAndGoesOnBeforeIt) {
   main_waits().on_pipe().woken_by(kWorker, kMain);
   b.running(kWorker, 5_ms, 30_ms);
   b.running(kWorker, 40_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..30 cpu.busy proven", "30..40 unknown: no record of the thread",
-                                        "40..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms),
+            (Texts{"10..30 cpu.busy proven", "30..40 unknown: no record of the thread",
+                   "40..50 cpu.busy proven"}));
 }
 
 TEST_F(WalkStops, AtTwoThreadsThatWaitForEachOther) {
   main_waits().on_pipe().woken_by(kWorker, kMain);
   b.blocked(kWorker, 5_ms, 20_ms, 40_ms).on_pipe().woken_by(kMain, kMain);
   b.running(kWorker, 40_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..20 cpu.busy proven", "20..40 unknown: mutual wait", "40..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..20 cpu.busy proven", "20..40 unknown: mutual wait",
+                                        "40..50 cpu.busy proven"}));
 }
 
 TEST_F(WalkStops, AtACycleOfThree) {
@@ -135,8 +136,10 @@ TEST_F(WalkStops, NotBeforeSixteenThreads) {
   for (Tid i = 0; i < kThreads; i++) {
     b.task(kMain + i, kMain, "stage");
     auto wait = b.blocked(kMain + i, 5_ms, 9_ms, 51_ms);
-    if (i + 1 < kThreads) wait.on_pipe().woken_by(kMain + i + 1, kMain);
-    else wait.sleeping();
+    if (i + 1 < kThreads)
+      wait.on_pipe().woken_by(kMain + i + 1, kMain);
+    else
+      wait.sleeping();
   }
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 wait.sleep proven"}));
 }

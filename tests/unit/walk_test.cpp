@@ -21,8 +21,8 @@ TEST_F(Walk, NamesTheFileThatTheMainThreadReads) {
   const auto file = b.file(1, "/data/1.jpg");
   b.blocked(kMain, 5_ms, 12_ms, 48_ms).reading(file).woken_in(WST_CTX_SOFTIRQ);
   b.running(kMain, 48_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..12 cpu.busy proven", "12..48 storage.read proven", "48..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..12 cpu.busy proven", "12..48 storage.read proven",
+                                        "48..50 cpu.busy proven"}));
   EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).object.file, file);
   EXPECT_EQ(tids(leaf_at(20_ms, 10_ms, 50_ms)), (std::vector{kMain}));
   EXPECT_EQ(leaf_at(11_ms, 10_ms, 50_ms).object.tid, kMain);
@@ -33,8 +33,8 @@ TEST_F(Walk, NamesTheFileThatAWorkerReads) {
   waits(kMain).on_pipe().woken_by(kWorker, kMain);
   b.blocked(kWorker, 5_ms, 15_ms, 45_ms).reading(file).woken_in(WST_CTX_SOFTIRQ);
   b.running(kWorker, 45_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..15 cpu.busy proven", "15..45 storage.read proven", "45..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..15 cpu.busy proven", "15..45 storage.read proven",
+                                        "45..50 cpu.busy proven"}));
   const auto read = leaf_at(20_ms, 10_ms, 50_ms);
   EXPECT_EQ(read.object.file, file);
   EXPECT_EQ(tids(read), (std::vector{kMain, kWorker}));
@@ -54,8 +54,10 @@ TEST_F(Walk, FollowsThreeToFiveHops) {
       const TimeNs inset = static_cast<TimeNs>(i) * 1_ms;
       b.task(tid, kMain, "stage");
       auto wait = b.blocked(tid, 5_ms, 10_ms + inset, 50_ms - inset);
-      if (i + 1 == hops) wait.reading(file);
-      else wait.on_pipe().woken_by(tid + 1, kMain);
+      if (i + 1 == hops)
+        wait.reading(file);
+      else
+        wait.on_pipe().woken_by(tid + 1, kMain);
       b.running(tid, 50_ms - inset, 60_ms);
       chain.push_back(tid);
     }
@@ -72,8 +74,8 @@ TEST_F(Walk, NeverLooksOutsideTheWaitThatLedToAThread) {
   b.blocked(kMain, 5_ms, 20_ms, 30_ms).on_pipe().woken_by(kWorker, kMain);
   b.running(kMain, 30_ms, 60_ms);
   b.blocked(kWorker, 1_ms, 2_ms, 55_ms).reading(file);
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..20 cpu.busy proven", "20..30 storage.read proven", "30..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..20 cpu.busy proven", "20..30 storage.read proven",
+                                        "30..50 cpu.busy proven"}));
 }
 
 TEST_F(Walk, GoesToAnotherWorkerForEachWait) {
@@ -89,7 +91,8 @@ TEST_F(Walk, TheTimeFromTheWakeUpToTheCpuIsNotTheWakersFault) {
   const auto file = b.file(1, "/data/1.jpg");
   b.blocked(kMain, 5_ms, 10_ms, 40_ms, 50_ms).on_pipe().woken_by(kWorker, kMain);
   b.blocked(kWorker, 5_ms, 9_ms, 40_ms).reading(file);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..40 storage.read proven", "40..50 cpu.waiting proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms),
+            (Texts{"10..40 storage.read proven", "40..50 cpu.waiting proven"}));
 }
 
 constexpr std::uint64_t kLock = 0x7f0012345678;
@@ -109,8 +112,8 @@ TEST_F(Walk, NamesTheLockAndItsHolderThatSlept) {
   waits(kMain).for_lock(kLock).woken_by(kWorker, kMain);
   b.blocked(kWorker, 5_ms, 12_ms, 48_ms).sleeping().woken_in(WST_CTX_TIMER);
   b.running(kWorker, 48_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..12 lock.user proven", "12..48 lock.user proven", "48..50 lock.user proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..12 lock.user proven", "12..48 lock.user proven",
+                                        "48..50 lock.user proven"}));
   EXPECT_TRUE(leaf_at(20_ms, 10_ms, 50_ms).object.slept);
   EXPECT_FALSE(leaf_at(49_ms, 10_ms, 50_ms).object.slept);
 }
@@ -159,9 +162,9 @@ TEST_F(Walk, SplitsAWaitForTheCpuByWhoRanThere) {
   b.runnable(kMain, 5_ms, 10_ms, 50_ms, 3);
   b.slice(3, 12_ms, 20_ms, kOther, "hog").slice(3, 25_ms, 30_ms, kOther + 1, "hog2");
   b.slice(2, 30_ms, 50_ms, kOther + 2, "elsewhere");
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..12 cpu.waiting proven", "12..20 cpu.contention proven", "20..25 cpu.waiting proven",
-                   "25..30 cpu.contention proven", "30..50 cpu.waiting proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..12 cpu.waiting proven", "12..20 cpu.contention proven",
+                                        "20..25 cpu.waiting proven", "25..30 cpu.contention proven",
+                                        "30..50 cpu.waiting proven"}));
   EXPECT_EQ(leaf_at(13_ms, 10_ms, 50_ms).object.pid, kOther);
   EXPECT_EQ(leaf_at(26_ms, 10_ms, 50_ms).object.pid, kOther + 1);
   EXPECT_EQ(leaf_at(11_ms, 10_ms, 50_ms).object.tid, kMain);
@@ -171,8 +174,8 @@ TEST_F(Walk, ClipsSlicesToTheWait) {
   b.runnable(kMain, 5_ms, 20_ms, 30_ms);
   b.running(kMain, 30_ms, 60_ms);
   b.slice(0, 1_ms, 90_ms, kOther, "hog");
-  EXPECT_EQ(texts(10_ms, 50_ms),
-            (Texts{"10..20 cpu.busy proven", "20..30 cpu.contention proven", "30..50 cpu.busy proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..20 cpu.busy proven", "20..30 cpu.contention proven",
+                                        "30..50 cpu.busy proven"}));
 }
 
 TEST_F(Walk, BlamesItselfWhenItsOwnProcessRan) {

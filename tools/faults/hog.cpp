@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
       usage("CPU " + std::to_string(options.cpu) + ": " + std::strerror(errno));
     }
   }
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);

@@ -48,10 +48,8 @@ struct EntryPoint {
   int until;
 };
 
-#define ENTRY(symbol, name) \
-  { #symbol, name, reinterpret_cast < void*>(&symbol), 0 }
-#define ENTRY_UNTIL(symbol, name, until) \
-  { #symbol, name, reinterpret_cast < void*>(&symbol), until }
+#define ENTRY(symbol, name) {#symbol, name, reinterpret_cast<void*>(&symbol), 0}
+#define ENTRY_UNTIL(symbol, name, until) {#symbol, name, reinterpret_cast<void*>(&symbol), until}
 
 const EntryPoint kEntryPoints[] = {
     ENTRY(cuInit, "cuInit"),

@@ -74,8 +74,8 @@ template <typename T>
 class Reported {
  public:
   Reported()
-      : at_(new (mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                      0)) T()) {}
+      : at_(new(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                T()) {}
   ~Reported() { munmap(at_, sizeof(T)); }
   Reported(const Reported&) = delete;
   Reported& operator=(const Reported&) = delete;

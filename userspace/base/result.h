@@ -7,9 +7,15 @@
 
 namespace whystall {
 
-/// What went wrong, as the exit code that the program ends with (design: 1 usage, 2 cannot trace, 3 target
-/// gone before anything was recorded, 4 recording incomplete, 5 file not readable).
-enum class ErrorCode { kUsage = 1, kCannotTrace = 2, kTargetGone = 3, kIncomplete = 4, kUnreadable = 5 };
+/// What went wrong, as the exit code that the program ends with (design: 1 usage, 2 cannot trace, 3
+/// target gone before anything was recorded, 4 recording incomplete, 5 file not readable).
+enum class ErrorCode {
+  kUsage = 1,
+  kCannotTrace = 2,
+  kTargetGone = 3,
+  kIncomplete = 4,
+  kUnreadable = 5
+};
 
 /// One true sentence for the user, without a full stop, saying why and, where it can, what to do.
 struct Error {

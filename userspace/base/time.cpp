@@ -13,8 +13,12 @@ static TimeNs read_clock(clockid_t clock) {
   return static_cast<TimeNs>(t.tv_sec) * kSecond + t.tv_nsec;
 }
 
-TimeNs monotonic_now() { return read_clock(CLOCK_MONOTONIC); }
-TimeNs realtime_now() { return read_clock(CLOCK_REALTIME); }
+TimeNs monotonic_now() {
+  return read_clock(CLOCK_MONOTONIC);
+}
+TimeNs realtime_now() {
+  return read_clock(CLOCK_REALTIME);
+}
 
 Result<DurationNs> parse_duration(std::string_view text) {
   const Error bad{ErrorCode::kUsage,

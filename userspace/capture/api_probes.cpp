@@ -49,7 +49,8 @@ struct Place {
   std::vector<std::uint64_t> offsets, cookies;
 };
 
-Result<Fd> link_multi(bpf_program* program, const std::string& path, const Place& place, std::uint32_t flags) {
+Result<Fd> link_multi(bpf_program* program, const std::string& path, const Place& place,
+                      std::uint32_t flags) {
   MultiAttr attr{};
   attr.prog_fd = static_cast<std::uint32_t>(bpf_program__fd(program));
   attr.attach_type = kUprobeMulti;
@@ -124,9 +125,12 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
     }
     return attached;
   }
-  auto attach_one = [&](bpf_program* program, const ApiProbe& probe, std::size_t symbol, bool at_return) {
-    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(probe, symbol), .retprobe = at_return);
-    bpf_link* link = bpf_program__attach_uprobe_opts(program, -1, path.c_str(), probe.file_offset, &options);
+  auto attach_one = [&](bpf_program* program, const ApiProbe& probe, std::size_t symbol,
+                        bool at_return) {
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(probe, symbol),
+                .retprobe = at_return);
+    bpf_link* link =
+        bpf_program__attach_uprobe_opts(program, -1, path.c_str(), probe.file_offset, &options);
     if (!link) return errno;
     attached.links_.push_back(link);
     return 0;

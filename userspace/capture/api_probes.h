@@ -20,8 +20,8 @@ struct ApiPrograms {
   bpf_program* sync_return;
 };
 
-/// The programs' attach type must be chosen before the load: one link for many probes (kernel 6.6 and later,
-/// detached in some 40 ms) or one link for each (detached in 60 to 110 ms each).
+/// The programs' attach type must be chosen before the load: one link for many probes (kernel 6.6
+/// and later, detached in some 40 ms) or one link for each (detached in 60 to 110 ms each).
 bool kernel_has_multi_uprobes();
 void prepare_api_programs(const ApiPrograms& programs, bool multi);
 
@@ -33,8 +33,8 @@ class ApiProbes {
   ApiProbes& operator=(ApiProbes&& other) noexcept;
   ~ApiProbes();
 
-  /// Attaches `probes` to the library at `path`. Without multi links no more than 30 are attached, the most
-  /// needed ones; `complete()` is false then. Error: cannot trace.
+  /// Attaches `probes` to the library at `path`. Without multi links no more than 30 are attached,
+  /// the most needed ones; `complete()` is false then. Error: cannot trace.
   static Result<ApiProbes> attach(const ApiPrograms& programs, const std::string& path,
                                   const std::vector<ApiProbe>& probes, bool multi);
 

@@ -50,8 +50,9 @@ constexpr std::array kKnown = {
 
 // Whatever else begins like this submits work on a stream whose place we do not know.
 constexpr std::array<std::string_view, 9> kSubmitPrefixes = {
-    "cuLaunch",        "cuMemcpy",        "cuMemset",          "cuGraphLaunch", "cuMemPrefetch",
-    "cuStreamBatchMem", "cuStreamWriteValue", "cuStreamWaitValue", "cuStreamAddCallback"};
+    "cuLaunch",           "cuMemcpy",          "cuMemset",
+    "cuGraphLaunch",      "cuMemPrefetch",     "cuStreamBatchMem",
+    "cuStreamWriteValue", "cuStreamWaitValue", "cuStreamAddCallback"};
 
 struct BaseName {
   std::string_view name;
@@ -71,11 +72,13 @@ std::optional<ApiProbe> probe_for(const target::Export& exported) {
     const Known& k = kKnown[i];
     if (k.name != name) continue;
     const int priority = static_cast<int>(i) * 2 + (per_thread ? 1 : 0);
-    return ApiProbe{exported.name, exported.file_offset, k.call, k.stream_arg, k.event_arg, per_thread, priority};
+    return ApiProbe{exported.name, exported.file_offset, k.call,  k.stream_arg,
+                    k.event_arg,   per_thread,           priority};
   }
   for (std::string_view prefix : kSubmitPrefixes) {
     if (!name.starts_with(prefix)) continue;
-    return ApiProbe{exported.name, exported.file_offset, WST_API_SUBMIT, kUnknown, kNone, per_thread, 1000};
+    return ApiProbe{
+        exported.name, exported.file_offset, WST_API_SUBMIT, kUnknown, kNone, per_thread, 1000};
   }
   return std::nullopt;
 }

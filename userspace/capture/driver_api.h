@@ -22,14 +22,14 @@ struct ApiProbe {
   int priority;     // lower is attached first where only some can be
 
   bool waits() const {
-    return call == WST_API_SYNC_STREAM || call == WST_API_SYNC_CONTEXT || call == WST_API_SYNC_EVENT ||
-           call == WST_API_SYNC_COPY;
+    return call == WST_API_SYNC_STREAM || call == WST_API_SYNC_CONTEXT ||
+           call == WST_API_SYNC_EVENT || call == WST_API_SYNC_COPY;
   }
 };
 
-/// The functions that put work on the device or prove it done, among those a library exports, one per
-/// address, by priority. Every function that can submit work is in it, known arguments or not: a submit that
-/// goes unseen would let "the device was empty" be claimed when it was not.
+/// The functions that put work on the device or prove it done, among those a library exports, one
+/// per address, by priority. Every function that can submit work is in it, known arguments or not:
+/// a submit that goes unseen would let "the device was empty" be claimed when it was not.
 std::vector<ApiProbe> plan_api_probes(const std::vector<target::Export>& exports);
 
 }  // namespace whystall::capture

@@ -66,7 +66,8 @@ struct Kernel::State {
   ApiProbes api;
 
   ApiPrograms api_programs() const {
-    return {skeleton->progs.wst_api_submit, skeleton->progs.wst_api_sync, skeleton->progs.wst_api_sync_return};
+    return {skeleton->progs.wst_api_submit, skeleton->progs.wst_api_sync,
+            skeleton->progs.wst_api_sync_return};
   }
 
   Status attach(bpf_program* program) {
@@ -97,7 +98,8 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
   state->skeleton->rodata->cfg_self_tgid = static_cast<__u32>(getpid());
   state->multi = kernel_has_multi_uprobes();
   prepare_api_programs(state->api_programs(), state->multi);
-  if (const int error = whystall_bpf__load(state->skeleton)) return cannot("load the programs", error);
+  if (const int error = whystall_bpf__load(state->skeleton))
+    return cannot("load the programs", error);
 
   for (const pid_t pid : pids) {
     const __u32 key = static_cast<__u32>(pid);
@@ -106,7 +108,8 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
       return cannot("note the target", errno);
     }
   }
-  state->ring = ring_buffer__new(bpf_map__fd(state->skeleton->maps.records), take_record, &state->take, nullptr);
+  state->ring = ring_buffer__new(bpf_map__fd(state->skeleton->maps.records), take_record,
+                                 &state->take, nullptr);
   if (!state->ring) return cannot("map the ring buffer", errno);
 
   // New tasks get their storage first, then all that exist; only then do the hooks look it up.
@@ -114,9 +117,10 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
   if (auto status = run_iterator(programs.wst_adopt); !status) return status.error();
   for (bpf_program* program :
        {programs.wst_irq_in, programs.wst_irq_out, programs.wst_ipi_in, programs.wst_ipi_out,
-        programs.wst_irq_work_in, programs.wst_irq_work_out, programs.wst_timer_in, programs.wst_timer_out,
-        programs.wst_softirq_in, programs.wst_softirq_out, programs.wst_rename, programs.wst_process_exit,
-        programs.wst_migrate, programs.wst_wakeup_new, programs.wst_waking, programs.wst_switch}) {
+        programs.wst_irq_work_in, programs.wst_irq_work_out, programs.wst_timer_in,
+        programs.wst_timer_out, programs.wst_softirq_in, programs.wst_softirq_out,
+        programs.wst_rename, programs.wst_process_exit, programs.wst_migrate,
+        programs.wst_wakeup_new, programs.wst_waking, programs.wst_switch}) {
     if (auto status = state->attach(program); !status) return status.error();
   }
   if (auto status = run_iterator(programs.wst_settle); !status) return status.error();
@@ -130,14 +134,18 @@ Status Kernel::attach_api(const std::string& path, const std::vector<ApiProbe>& 
   return Nothing{};
 }
 
-bool Kernel::api_complete() const { return state_->api.complete(); }
+bool Kernel::api_complete() const {
+  return state_->api.complete();
+}
 
 int Kernel::consume(const Take& take) {
   state_->take = &take;
   return ring_buffer__consume(state_->ring);
 }
 
-Status Kernel::dump_open_waits() { return run_iterator(state_->skeleton->progs.wst_dump); }
+Status Kernel::dump_open_waits() {
+  return run_iterator(state_->skeleton->progs.wst_dump);
+}
 
 std::vector<wst_loss> Kernel::losses() const {
   struct Slot {
@@ -146,11 +154,13 @@ std::vector<wst_loss> Kernel::losses() const {
   std::vector<wst_loss> found;
   std::vector<Slot> slots(static_cast<std::size_t>(libbpf_num_possible_cpus()));
   for (__u32 loss_class = 0; loss_class < WST_LOSS_CLASSES; loss_class++) {
-    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.losses), &loss_class, slots.data())) continue;
+    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.losses), &loss_class, slots.data()))
+      continue;
     for (std::size_t cpu = 0; cpu < slots.size(); cpu++) {
       if (slots[cpu].count == 0) continue;
       wst_loss loss{};
-      loss.h = {sizeof loss, WST_LOSS, 0, static_cast<__u32>(cpu), static_cast<__u64>(monotonic_now())};
+      loss.h = {sizeof loss, WST_LOSS, 0, static_cast<__u32>(cpu),
+                static_cast<__u64>(monotonic_now())};
       loss.first_ns = slots[cpu].first_ns;
       loss.last_ns = slots[cpu].last_ns;
       loss.count = slots[cpu].count;

@@ -19,8 +19,8 @@ namespace whystall::capture {
 /// The kernel side, loaded. Detaches everything when it goes.
 class Kernel {
  public:
-  /// Loads the programs, gives every task of the host its storage, marks `pids` with their threads and
-  /// descendants, and attaches the scheduler and interrupt hooks. Error: cannot trace.
+  /// Loads the programs, gives every task of the host its storage, marks `pids` with their threads
+  /// and descendants, and attaches the scheduler and interrupt hooks. Error: cannot trace.
   static Result<Kernel> load(const std::vector<pid_t>& pids);
 
   /// Probes the driver library at `path`. Error: cannot trace.

@@ -32,7 +32,9 @@ bool has_rights() {
   return false;
 }
 
-Error cannot(const std::string& text) { return {ErrorCode::kCannotTrace, text}; }
+Error cannot(const std::string& text) {
+  return {ErrorCode::kCannotTrace, text};
+}
 
 }  // namespace
 
@@ -46,20 +48,26 @@ Status check_host() {
   utsname name{};
   uname(&name);
   if (std::string_view(name.machine) != "x86_64") {
-    return cannot("this whystall runs on x86-64 only, and this machine is " + std::string(name.machine));
+    return cannot("this whystall runs on x86-64 only, and this machine is " +
+                  std::string(name.machine));
   }
   const KernelVersion version = parse_kernel_version(name.release);
-  if (version.major < kOldestMajor || (version.major == kOldestMajor && version.minor < kOldestMinor)) {
-    return cannot("this kernel is " + std::string(name.release) + ", and whystall needs 6.1 or later");
+  if (version.major < kOldestMajor ||
+      (version.major == kOldestMajor && version.minor < kOldestMinor)) {
+    return cannot("this kernel is " + std::string(name.release) +
+                  ", and whystall needs 6.1 or later");
   }
   if (!has_rights()) return cannot("tracing needs root: run it with sudo");
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) {
-    return cannot("this kernel has no type information (/sys/kernel/btf/vmlinux), which tracing needs");
+    return cannot(
+        "this kernel has no type information (/sys/kernel/btf/vmlinux), which tracing needs");
   }
-  struct stat ns {};
+  struct stat ns{};
   if (stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino != kHostPidNamespace) {
-    return cannot("whystall sees only a part of the host's processes here: run it in the host's process namespace "
-                  "(in a container: --pid=host)");
+    return cannot(
+        "whystall sees only a part of the host's processes here: run it in the host's process "
+        "namespace "
+        "(in a container: --pid=host)");
   }
   return Nothing{};
 }

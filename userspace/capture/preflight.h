@@ -7,8 +7,8 @@
 
 namespace whystall::capture {
 
-/// Whether this host and this user can trace at all: x86-64, kernel 6.1 or later, BTF, the rights, and the
-/// host's own process namespace. Error: cannot trace, with the first thing that is missing.
+/// Whether this host and this user can trace at all: x86-64, kernel 6.1 or later, BTF, the rights,
+/// and the host's own process namespace. Error: cannot trace, with the first thing that is missing.
 Status check_host();
 
 /// "6.18.44-amd64" → {6, 18}; {0, 0} when it does not start with two numbers.

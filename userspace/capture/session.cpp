@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-/// How often the ring is emptied: at the design rate (50,000 records of 140 bytes a second) it fills by 2 % of
-/// its 8 MiB meanwhile.
+/// How often the ring is emptied: at the design rate (50,000 records of 140 bytes a second) it
+/// fills by 2 % of its 8 MiB meanwhile.
 constexpr int kDrainMs = 20;
 constexpr DurationNs kFlushEvery = kSecond;
 
@@ -42,7 +42,8 @@ Result<std::vector<Target>> open_targets(const std::vector<pid_t>& pids) {
     auto process = target::look_up(pid);
     if (!process) return process.error();
     Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd.valid()) return Error{ErrorCode::kTargetGone, "process " + std::to_string(pid) + " has just ended"};
+    if (!pidfd.valid())
+      return Error{ErrorCode::kTargetGone, "process " + std::to_string(pid) + " has just ended"};
     targets.push_back({std::move(*process), std::move(pidfd)});
   }
   return targets;
@@ -54,17 +55,18 @@ Result<target::MappedLibrary> driver_library_of(const std::vector<pid_t>& pids) 
       if (auto library = target::find_driver_library(pid)) return *library;
     }
   }
-  return Error{ErrorCode::kCannotTrace,
-               "process " + std::to_string(pids.front()) +
-                   " and its children have not loaded an accelerator's driver (libcuda.so.1), so there is no stall to "
-                   "explain; give the process that uses the device"};
+  return Error{ErrorCode::kCannotTrace, "process " + std::to_string(pids.front()) +
+                                            " and its children have not loaded an accelerator's "
+                                            "driver (libcuda.so.1), so there is no stall to "
+                                            "explain; give the process that uses the device"};
 }
 
 bool all_ended(const std::vector<Target>& targets, int timeout_ms) {
   std::vector<pollfd> fds;
   for (const Target& t : targets) fds.push_back({t.pidfd.get(), POLLIN, 0});
   poll(fds.data(), fds.size(), 0);
-  const bool ended = std::all_of(fds.begin(), fds.end(), [](const pollfd& f) { return f.revents != 0; });
+  const bool ended =
+      std::all_of(fds.begin(), fds.end(), [](const pollfd& f) { return f.revents != 0; });
   if (ended || timeout_ms == 0) return ended;
   // Only the ones that live are waited for, or the end of one would turn this into a spin.
   std::erase_if(fds, [](const pollfd& f) { return f.revents != 0; });
@@ -78,7 +80,8 @@ json start_meta(const std::vector<Target>& targets, const target::MappedLibrary&
   uname(&host);
   json processes = json::array();
   for (const Target& t : targets) {
-    processes.push_back({{"pid", t.process.pid}, {"comm", t.process.comm}, {"command", t.process.command_line}});
+    processes.push_back(
+        {{"pid", t.process.pid}, {"comm", t.process.comm}, {"command", t.process.command_line}});
   }
   json symbols = json::array();
   for (const ApiProbe& probe : probes) symbols.push_back(probe.symbol);
@@ -97,9 +100,12 @@ json start_meta(const std::vector<Target>& targets, const target::MappedLibrary&
 
 const char* reason_name(StopReason reason) {
   switch (reason) {
-    case StopReason::kDuration: return "duration";
-    case StopReason::kSignal: return "signal";
-    case StopReason::kTargetGone: return "target ended";
+    case StopReason::kDuration:
+      return "duration";
+    case StopReason::kSignal:
+      return "signal";
+    case StopReason::kTargetGone:
+      return "target ended";
   }
   return "";
 }
@@ -117,7 +123,8 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
   if (!exports) return exports.error();
   const auto probes = plan_api_probes(*exports);
   if (probes.empty()) {
-    return Error{ErrorCode::kCannotTrace, library->shown_path + " exports none of the driver calls that are watched"};
+    return Error{ErrorCode::kCannotTrace,
+                 library->shown_path + " exports none of the driver calls that are watched"};
   }
 
   auto kernel = Kernel::load(options.pids);
@@ -126,21 +133,24 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
   // Last, so that what could not be traced leaves no empty file behind.
   auto writer = recording::Writer::create(options.output);
   if (!writer) return writer.error();
-  if (auto status = writer->add_meta(dump_strict(start_meta(*targets, *library, probes, kernel->api_complete())));
+  if (auto status = writer->add_meta(
+          dump_strict(start_meta(*targets, *library, probes, kernel->api_complete())));
       !status) {
     return status.error();
   }
 
   const TimeNs start = monotonic_now();
   const TimeNs wall = realtime_now();
-  if (auto status = writer->add_meta(dump_strict({{"start_ns", start}, {"wall_start_ns", wall}})); !status) {
+  if (auto status = writer->add_meta(dump_strict({{"start_ns", start}, {"wall_start_ns", wall}}));
+      !status) {
     return status.error();
   }
   std::optional<Error> write_error;
-  const std::function<void(std::span<const std::byte>)> take = [&](std::span<const std::byte> record) {
-    if (write_error) return;
-    if (auto status = writer->add_record(record); !status) write_error = status.error();
-  };
+  const std::function<void(std::span<const std::byte>)> take =
+      [&](std::span<const std::byte> record) {
+        if (write_error) return;
+        if (auto status = writer->add_record(record); !status) write_error = status.error();
+      };
 
   TimeNs next_flush = start + kFlushEvery;
   StopReason reason{};
@@ -148,10 +158,14 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
     const bool ended = all_ended(*targets, kDrainMs);
     kernel->consume(take);
     const TimeNs now = monotonic_now();
-    if (stop.load()) reason = StopReason::kSignal;
-    else if (ended) reason = StopReason::kTargetGone;
-    else if (options.duration && now - start >= *options.duration) reason = StopReason::kDuration;
-    else if (write_error) break;
+    if (stop.load())
+      reason = StopReason::kSignal;
+    else if (ended)
+      reason = StopReason::kTargetGone;
+    else if (options.duration && now - start >= *options.duration)
+      reason = StopReason::kDuration;
+    else if (write_error)
+      break;
     else {
       if (now >= next_flush) {
         next_flush += kFlushEvery;

@@ -32,9 +32,9 @@ struct SessionResult {
   Kernel kernel;
 };
 
-/// Records the targets into `options.output` until the time is over, `stop` becomes true or all targets have
-/// ended. `progress(seconds since the start)` is called about once a second. Errors: cannot trace, target gone,
-/// incomplete.
+/// Records the targets into `options.output` until the time is over, `stop` becomes true or all
+/// targets have ended. `progress(seconds since the start)` is called about once a second. Errors:
+/// cannot trace, target gone, incomplete.
 Result<SessionResult> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
                                      const std::function<void(double)>& progress);
 

@@ -25,14 +25,18 @@ struct TraceArguments {
 };
 
 void add_trace_options(CLI::App& app, TraceArguments& arguments) {
-  app.add_option("-p,--pid", arguments.pids, "process to watch, with its threads and children (repeatable)");
-  app.add_option("-d,--duration", arguments.duration, "how long: 500ms, 10s, 2m (default: until Ctrl-C)");
-  app.add_option("-o,--output", arguments.output, "where to keep the recording (default: ./whystall-PID-TIME.wst)");
+  app.add_option("-p,--pid", arguments.pids,
+                 "process to watch, with its threads and children (repeatable)");
+  app.add_option("-d,--duration", arguments.duration,
+                 "how long: 500ms, 10s, 2m (default: until Ctrl-C)");
+  app.add_option("-o,--output", arguments.output,
+                 "where to keep the recording (default: ./whystall-PID-TIME.wst)");
 }
 
 Result<WhyOptions> why_options(const TraceArguments& arguments, Format format, bool report) {
   WhyOptions options{arguments.pids, std::nullopt, arguments.output, format, report};
-  if (options.pids.empty()) return Error{ErrorCode::kUsage, "which process? Give its number with -p PID"};
+  if (options.pids.empty())
+    return Error{ErrorCode::kUsage, "which process? Give its number with -p PID"};
   for (const pid_t pid : options.pids) {
     if (pid <= 0) return Error{ErrorCode::kUsage, std::to_string(pid) + " is not a process number"};
   }
@@ -61,7 +65,8 @@ int main(int argc, char** argv) {
   app.add_flag("--json", json, "print the report as JSON");
   app.add_flag("--verbose", verbose, "say on stderr what the kernel and libbpf say");
 
-  CLI::App* why = app.add_subcommand("why", "record, then report (what plain 'whystall -p PID' does)");
+  CLI::App* why =
+      app.add_subcommand("why", "record, then report (what plain 'whystall -p PID' does)");
   add_trace_options(*why, why_arguments);
   why->add_flag("--json", json, "print the report as JSON");
   CLI::App* record = app.add_subcommand("record", "record only");

@@ -34,11 +34,14 @@ output::TextStyle style_of_terminal() {
 int write_out(const std::string& text, const std::string& path) {
   FILE* to = path.empty() ? stdout : std::fopen(path.c_str(), "w");
   if (!to) return fail({ErrorCode::kUsage, "cannot write " + path + ": " + std::strerror(errno)});
-  const bool whole = std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+  const bool whole =
+      std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
   const int reason = errno;
-  if (!path.empty() && std::fclose(to) != 0 && whole) return fail({ErrorCode::kIncomplete, "cannot write " + path});
+  if (!path.empty() && std::fclose(to) != 0 && whole)
+    return fail({ErrorCode::kIncomplete, "cannot write " + path});
   if (whole || reason == EPIPE) return 0;
-  return fail({ErrorCode::kIncomplete, std::string("cannot write the report: ") + std::strerror(reason)});
+  return fail(
+      {ErrorCode::kIncomplete, std::string("cannot write the report: ") + std::strerror(reason)});
 }
 
 std::string newest_recording() {
@@ -69,14 +72,15 @@ int print_report(const std::string& file, Format format, const std::string& path
   if (!recording) return fail(recording.error());
   const model::Diagnosis diagnosis = ledger::diagnose(*recording);
   output::TextStyle style = path.empty() ? style_of_terminal() : output::TextStyle{};
-  const std::string text =
-      format == Format::kJson ? output::render_json(diagnosis) : output::render_text(diagnosis, style);
+  const std::string text = format == Format::kJson ? output::render_json(diagnosis)
+                                                   : output::render_text(diagnosis, style);
   return write_out(text, path);
 }
 
 int run_report(const ReportOptions& options) {
   const std::string file = options.file.empty() ? newest_recording() : options.file;
-  if (file.empty()) return fail({ErrorCode::kUnreadable, "there is no recording (*.wst) in this directory"});
+  if (file.empty())
+    return fail({ErrorCode::kUnreadable, "there is no recording (*.wst) in this directory"});
   return print_report(file, options.format, options.output);
 }
 

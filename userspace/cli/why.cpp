@@ -15,10 +15,12 @@ namespace {
 
 std::atomic<bool> stop_asked{false};
 
-void ask_stop(int) { stop_asked.store(true); }
+void ask_stop(int) {
+  stop_asked.store(true);
+}
 
 void catch_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = ask_stop;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
@@ -67,7 +69,8 @@ int run_why(const WhyOptions& options) {
   if (session.output.empty()) session.output = default_name(options.pids.front());
   const Progress progress(options);
   progress.show(0);
-  auto result = capture::record_session(session, stop_asked, [&](double seconds) { progress.show(seconds); });
+  auto result =
+      capture::record_session(session, stop_asked, [&](double seconds) { progress.show(seconds); });
   progress.clear();
   if (!result) {
     return fail(result.error());

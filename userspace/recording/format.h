@@ -6,11 +6,12 @@
 
 namespace whystall::recording {
 
-/// The recording file (.wst): one file header, then chunks until the end. Little endian. Each chunk stands
-/// by itself, so a file cut anywhere reads up to its last whole chunk.
+/// The recording file (.wst): one file header, then chunks until the end. Little endian. Each chunk
+/// stands by itself, so a file cut anywhere reads up to its last whole chunk.
 ///
 /// Version log
-///   1.0  first: META chunks (JSON objects; later keys win) and EVENTS chunks (records of bpf/abi/events.h)
+///   1.0  first: META chunks (JSON objects; later keys win) and EVENTS chunks (records of
+///   bpf/abi/events.h)
 constexpr std::array<char, 8> kMagic = {'w', 'h', 'y', 's', 't', 'a', 'l', 'l'};
 constexpr std::uint16_t kMajor = 1;
 constexpr std::uint16_t kMinor = 0;

@@ -23,7 +23,8 @@ Result<Reader> Reader::open(const std::string& path) {
   }
   if (header.major != kMajor) {
     return Error{ErrorCode::kUnreadable, path + " has format " + std::to_string(header.major) +
-                                             ", this whystall reads format " + std::to_string(kMajor)};
+                                             ", this whystall reads format " +
+                                             std::to_string(kMajor)};
   }
   return reader;
 }
@@ -54,7 +55,8 @@ std::optional<Chunk> Reader::next() {
       stats_.unknown_chunks++;
       continue;
     }
-    const auto sum = crc32(0, reinterpret_cast<const Bytef*>(stored.data()), static_cast<uInt>(stored.size()));
+    const auto sum =
+        crc32(0, reinterpret_cast<const Bytef*>(stored.data()), static_cast<uInt>(stored.size()));
     if (static_cast<std::uint32_t>(sum) != header.checksum) {
       stats_.damaged_chunks++;
       continue;

@@ -28,13 +28,14 @@ struct ReadStats {
   bool cut = false;                  // the file ends inside a chunk
 };
 
-/// Reads a recording chunk by chunk. The file may be hostile: every length is checked before it is used.
-/// Errors of open(): unreadable.
+/// Reads a recording chunk by chunk. The file may be hostile: every length is checked before it is
+/// used. Errors of open(): unreadable.
 class Reader {
  public:
   static Result<Reader> open(const std::string& path);
 
-  /// The next chunk of a known class; nothing at the end of the file. A damaged chunk is counted and skipped.
+  /// The next chunk of a known class; nothing at the end of the file. A damaged chunk is counted
+  /// and skipped.
   std::optional<Chunk> next();
   const ReadStats& stats() const { return stats_; }
 
@@ -46,8 +47,8 @@ class Reader {
   ReadStats stats_;
 };
 
-/// Calls `visit(record)` for each record of an EVENTS chunk; a record whose size does not fit ends the walk.
-/// Returns false in that case.
+/// Calls `visit(record)` for each record of an EVENTS chunk; a record whose size does not fit ends
+/// the walk. Returns false in that case.
 template <typename Visit>
 bool for_each_record(std::span<const std::byte> bytes, Visit visit) {
   while (!bytes.empty()) {

@@ -19,23 +19,28 @@ constexpr std::size_t kChunkTarget = 256u << 10;
 constexpr int kZstdLevel = -1;  // 0.7 % of a CPU at the design rate
 
 Error failed(const std::string& path, const char* what) {
-  return {ErrorCode::kIncomplete, "cannot " + std::string(what) + " " + path + ": " + std::strerror(errno)};
+  return {ErrorCode::kIncomplete,
+          "cannot " + std::string(what) + " " + path + ": " + std::strerror(errno)};
 }
 
 }  // namespace
 
-void Writer::FreeContext::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+void Writer::FreeContext::operator()(ZSTD_CCtx_s* context) const {
+  ZSTD_freeCCtx(context);
+}
 
 Result<Writer> Writer::create(const std::string& path) {
   Writer writer;
   writer.path_ = path;
-  writer.fd_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  writer.fd_ =
+      Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!writer.fd_.valid()) return failed(path, "create");
   writer.zstd_.reset(ZSTD_createCCtx());
   writer.pending_.reserve(kChunkTarget + 4096);
   writer.packed_.resize(ZSTD_compressBound(kChunkTarget + 65536));
   const FileHeader header{kMagic, kMajor, kMinor, 0};
-  if (auto status = writer.write_all(std::as_bytes(std::span(&header, 1))); !status) return status.error();
+  if (auto status = writer.write_all(std::as_bytes(std::span(&header, 1))); !status)
+    return status.error();
   return writer;
 }
 
@@ -65,14 +70,15 @@ Status Writer::flush() {
   return status;
 }
 
-Status Writer::write_chunk(ChunkClass chunk_class, std::span<const std::byte> raw, std::uint32_t count,
-                           std::int64_t first_ns, std::int64_t last_ns) {
+Status Writer::write_chunk(ChunkClass chunk_class, std::span<const std::byte> raw,
+                           std::uint32_t count, std::int64_t first_ns, std::int64_t last_ns) {
   packed_.resize(std::max(packed_.size(), sizeof(ChunkHeader) + ZSTD_compressBound(raw.size())));
   const std::size_t stored =
       ZSTD_compressCCtx(zstd_.get(), packed_.data() + sizeof(ChunkHeader),
                         packed_.size() - sizeof(ChunkHeader), raw.data(), raw.size(), kZstdLevel);
   if (ZSTD_isError(stored)) {
-    return Error{ErrorCode::kIncomplete, "cannot compress a chunk: " + std::string(ZSTD_getErrorName(stored))};
+    return Error{ErrorCode::kIncomplete,
+                 "cannot compress a chunk: " + std::string(ZSTD_getErrorName(stored))};
   }
   ChunkHeader header{};
   header.magic = kChunkMagic;
@@ -82,7 +88,8 @@ Status Writer::write_chunk(ChunkClass chunk_class, std::span<const std::byte> ra
   header.raw_bytes = static_cast<std::uint32_t>(raw.size());
   header.count = count;
   header.checksum = static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(packed_.data() + sizeof header), static_cast<uInt>(stored)));
+      crc32(0, reinterpret_cast<const Bytef*>(packed_.data() + sizeof header),
+            static_cast<uInt>(stored)));
   header.first_ns = first_ns;
   header.last_ns = last_ns;
   std::memcpy(packed_.data(), &header, sizeof header);

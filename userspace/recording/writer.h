@@ -17,8 +17,8 @@ struct ZSTD_CCtx_s;
 
 namespace whystall::recording {
 
-/// Writes a recording, mode 0600. Records gather in a buffer and leave as one compressed chunk when it is
-/// full or on flush(). Errors: incomplete, with the system's reason.
+/// Writes a recording, mode 0600. Records gather in a buffer and leave as one compressed chunk when
+/// it is full or on flush(). Errors: incomplete, with the system's reason.
 class Writer {
  public:
   static Result<Writer> create(const std::string& path);

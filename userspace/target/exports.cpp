@@ -26,16 +26,19 @@ std::vector<Segment> code_segments(Elf* elf) {
   if (elf_getphdrnum(elf, &count) != 0) return segments;
   for (std::size_t i = 0; i < count; i++) {
     GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) && header.p_type == PT_LOAD && (header.p_flags & PF_X)) {
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) && header.p_type == PT_LOAD &&
+        (header.p_flags & PF_X)) {
       segments.push_back({header.p_vaddr, header.p_offset, header.p_filesz});
     }
   }
   return segments;
 }
 
-std::optional<std::uint64_t> file_offset(const std::vector<Segment>& segments, std::uint64_t address) {
+std::optional<std::uint64_t> file_offset(const std::vector<Segment>& segments,
+                                         std::uint64_t address) {
   for (const Segment& s : segments) {
-    if (address >= s.address && address - s.address < s.bytes) return address - s.address + s.offset;
+    if (address >= s.address && address - s.address < s.bytes)
+      return address - s.address + s.offset;
   }
   return std::nullopt;
 }
@@ -45,7 +48,8 @@ std::optional<std::uint64_t> file_offset(const std::vector<Segment>& segments, s
 Result<std::vector<Export>> exported_functions(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
-    return Error{ErrorCode::kCannotTrace, "cannot open the driver library " + path + ": " + std::strerror(errno)};
+    return Error{ErrorCode::kCannotTrace,
+                 "cannot open the driver library " + path + ": " + std::strerror(errno)};
   }
   elf_version(EV_CURRENT);
   const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.get(), ELF_C_READ, nullptr), elf_end);
@@ -59,8 +63,8 @@ Result<std::vector<Export>> exported_functions(const std::string& path) {
     const std::size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
     for (std::size_t i = 0; i < count; i++) {
       GElf_Sym symbol;
-      if (!gelf_getsym(data, static_cast<int>(i), &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-          symbol.st_shndx == SHN_UNDEF) {
+      if (!gelf_getsym(data, static_cast<int>(i), &symbol) ||
+          GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) {
         continue;
       }
       const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);

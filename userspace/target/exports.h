@@ -15,8 +15,8 @@ struct Export {
   std::uint64_t file_offset;
 };
 
-/// All functions in the dynamic symbol table (present in stripped libraries too). The file may be hostile.
-/// Error: cannot trace.
+/// All functions in the dynamic symbol table (present in stripped libraries too). The file may be
+/// hostile. Error: cannot trace.
 Result<std::vector<Export>> exported_functions(const std::string& path);
 
 }  // namespace whystall::target

@@ -23,8 +23,8 @@ Result<Process> look_up(pid_t pid);
 /// The process and all that descend from it, nearest first.
 std::vector<pid_t> with_descendants(pid_t pid);
 
-/// The driver library that a process has mapped, by a path that opens from here, whatever mount namespace
-/// the process lives in.
+/// The driver library that a process has mapped, by a path that opens from here, whatever mount
+/// namespace the process lives in.
 struct MappedLibrary {
   pid_t pid;
   std::string shown_path;  // as the process sees it

@@ -38,7 +38,7 @@ constexpr int kWarmUpSteps = 3;
 volatile sig_atomic_t stopped = 0;
 
 void watch_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { stopped = 1; };
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);

@@ -30,7 +30,7 @@ ColdFiles::ColdFiles(const std::string& directory) {
   std::size_t largest = 0;
   for (const std::string& name : names) {
     const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
+    struct stat status{};
     if (fd < 0 || fstat(fd, &status) != 0) die("%s: %s", name.c_str(), std::strerror(errno));
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     largest = std::max(largest, static_cast<std::size_t>(status.st_size));

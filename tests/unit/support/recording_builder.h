@@ -15,14 +15,20 @@ using model::Pid;
 using model::Tid;
 using model::TimeNs;
 
-constexpr TimeNs operator""_us(unsigned long long n) { return static_cast<TimeNs>(n) * 1'000; }
-constexpr TimeNs operator""_ms(unsigned long long n) { return static_cast<TimeNs>(n) * 1'000'000; }
+constexpr TimeNs operator""_us(unsigned long long n) {
+  return static_cast<TimeNs>(n) * 1'000;
+}
+constexpr TimeNs operator""_ms(unsigned long long n) {
+  return static_cast<TimeNs>(n) * 1'000'000;
+}
 
 constexpr std::uint64_t kStream = 0x5000;
-constexpr std::int32_t kNoCall = -1, kReadCall = 0, kPollCall = 7, kNanosleepCall = 35, kFutexCall = 202,
-                       kEpollWaitCall = 232;
+constexpr std::int32_t kNoCall = -1, kReadCall = 0, kPollCall = 7, kNanosleepCall = 35,
+                       kFutexCall = 202, kEpollWaitCall = 232;
 
-inline std::uint64_t unsigned_ns(TimeNs t) { return static_cast<std::uint64_t>(t); }
+inline std::uint64_t unsigned_ns(TimeNs t) {
+  return static_cast<std::uint64_t>(t);
+}
 
 template <std::size_t N>
 void set_text(char (&to)[N], std::string_view text) {
@@ -35,7 +41,8 @@ class WaitRef {
  public:
   explicit WaitRef(wst_wait& wait) : wait_(wait) {}
 
-  WaitRef& in_call(std::int32_t nr, std::uint64_t arg0 = 0, std::uint64_t arg1 = 0, std::uint64_t arg2 = 0) {
+  WaitRef& in_call(std::int32_t nr, std::uint64_t arg0 = 0, std::uint64_t arg1 = 0,
+                   std::uint64_t arg2 = 0) {
     wait_.nr = nr;
     wait_.args[0] = arg0;
     wait_.args[1] = arg1;
@@ -111,7 +118,8 @@ class RecordingBuilder {
     return key;
   }
 
-  /// On the CPU from `ran`, off it and blocked from `out`, woken at `wake`, on the CPU again at `in`.
+  /// On the CPU from `ran`, off it and blocked from `out`, woken at `wake`, on the CPU again at
+  /// `in`.
   WaitRef blocked(Tid tid, TimeNs ran, TimeNs out, TimeNs wake, TimeNs in) {
     wst_wait& w = add_wait(tid, ran, out, in);
     w.wake_ns = unsigned_ns(wake);
@@ -119,7 +127,9 @@ class RecordingBuilder {
     return WaitRef(w);
   }
   /// The same, on the CPU at the moment of the wake-up.
-  WaitRef blocked(Tid tid, TimeNs ran, TimeNs out, TimeNs in) { return blocked(tid, ran, out, in, in); }
+  WaitRef blocked(Tid tid, TimeNs ran, TimeNs out, TimeNs in) {
+    return blocked(tid, ran, out, in, in);
+  }
   /// On the CPU from `ran`, preempted at `out`, on it again at `in`.
   WaitRef runnable(Tid tid, TimeNs ran, TimeNs out, TimeNs in, std::uint32_t cpu = 0) {
     return WaitRef(add_wait(tid, ran, out, in)).on_cpu(cpu);
@@ -143,16 +153,19 @@ class RecordingBuilder {
   RecordingBuilder& submit(TimeNs at, Tid tid, std::uint64_t stream = kStream) {
     return add_api(WST_API_SUBMIT, at, at, tid, stream, 0, 0);
   }
-  RecordingBuilder& sync_stream(TimeNs entry, TimeNs at, Tid tid, std::uint64_t stream = kStream, int result = 0) {
+  RecordingBuilder& sync_stream(TimeNs entry, TimeNs at, Tid tid, std::uint64_t stream = kStream,
+                                int result = 0) {
     return add_api(WST_API_SYNC_STREAM, entry, at, tid, stream, 0, result);
   }
   RecordingBuilder& sync_context(TimeNs entry, TimeNs at, Tid tid, int result = 0) {
     return add_api(WST_API_SYNC_CONTEXT, entry, at, tid, WST_STREAM_LEGACY, 0, result);
   }
-  RecordingBuilder& record_event(TimeNs at, Tid tid, std::uint64_t event, std::uint64_t stream = kStream) {
+  RecordingBuilder& record_event(TimeNs at, Tid tid, std::uint64_t event,
+                                 std::uint64_t stream = kStream) {
     return add_api(WST_API_RECORD_EVENT, at, at, tid, stream, event, 0);
   }
-  RecordingBuilder& sync_event(TimeNs entry, TimeNs at, Tid tid, std::uint64_t event, int result = 0) {
+  RecordingBuilder& sync_event(TimeNs entry, TimeNs at, Tid tid, std::uint64_t event,
+                               int result = 0) {
     return add_api(WST_API_SYNC_EVENT, entry, at, tid, WST_STREAM_LEGACY, event, result);
   }
   /// A copy to the host: recorded as a submit at its entry and as a proof at its return.
@@ -206,8 +219,8 @@ class RecordingBuilder {
     recording_.waits.push_back(w);
     return recording_.waits.back();
   }
-  RecordingBuilder& add_api(wst_api_kind call, TimeNs entry, TimeNs at, Tid tid, std::uint64_t stream,
-                            std::uint64_t event, int result) {
+  RecordingBuilder& add_api(wst_api_kind call, TimeNs entry, TimeNs at, Tid tid,
+                            std::uint64_t stream, std::uint64_t event, int result) {
     wst_api a{};
     a.h = header<wst_api>(WST_API, at);
     a.entry_ns = unsigned_ns(entry);

@@ -55,7 +55,9 @@ void append(Bytes& to, const T& value) {
   const auto* from = reinterpret_cast<const char*>(&value);
   to.insert(to.end(), from, from + sizeof value);
 }
-inline void append(Bytes& to, std::string_view text) { to.insert(to.end(), text.begin(), text.end()); }
+inline void append(Bytes& to, std::string_view text) {
+  to.insert(to.end(), text.begin(), text.end());
+}
 
 template <typename Record>
 Record make_record(std::uint8_t kind, std::uint64_t ts = 0) {
@@ -71,7 +73,8 @@ std::span<const std::byte> bytes_of(const Record& record) {
   return std::as_bytes(std::span(&record, 1));
 }
 
-inline Bytes file_header(std::uint16_t major = recording::kMajor, std::uint16_t minor = recording::kMinor) {
+inline Bytes file_header(std::uint16_t major = recording::kMajor,
+                         std::uint16_t minor = recording::kMinor) {
   Bytes bytes;
   append(bytes, recording::FileHeader{recording::kMagic, major, minor, 0});
   return bytes;

@@ -23,17 +23,22 @@ inline std::string text_of(const model::Leaf& leaf) {
     if (t % 1'000'000) text += "+" + std::to_string(t % 1'000'000) + "ns";
     return text;
   };
-  std::string text = ms(leaf.at.lo) + ".." + ms(leaf.at.hi) + " " + std::string(cause_name(leaf.cause));
-  if (leaf.cause == model::Cause::kUnknown) return text + ": " + std::string(reason_text(leaf.object.reason));
+  std::string text =
+      ms(leaf.at.lo) + ".." + ms(leaf.at.hi) + " " + std::string(cause_name(leaf.cause));
+  if (leaf.cause == model::Cause::kUnknown)
+    return text + ": " + std::string(reason_text(leaf.object.reason));
   return text + " " + std::string(confidence_name(leaf.confidence));
 }
 
 /// Walks a gap of the builder's recording; what holds for every walk is checked here.
 class WalkTest : public ::testing::Test {
  protected:
-  WalkTest() { b.task(kMain, kMain, "main").task(kWorker, kMain, "worker").task(kThird, kMain, "third"); }
+  WalkTest() {
+    b.task(kMain, kMain, "main").task(kWorker, kMain, "worker").task(kThird, kMain, "third");
+  }
 
-  std::vector<model::Leaf> walk(TimeNs lo, TimeNs hi, model::Confidence start = model::Confidence::kProven) const {
+  std::vector<model::Leaf> walk(TimeNs lo, TimeNs hi,
+                                model::Confidence start = model::Confidence::kProven) const {
     const auto recording = b.build();
     const timeline::Timeline timeline(recording);
     const gaps::Gap gap{{lo, hi}, kMain, kMain, false, start};
