@@ -36,7 +36,7 @@ static __always_inline bool is_delayed_dequeue(struct task_struct *task)
 
 	if (!bpf_core_field_exists(se->sched_delayed))
 		return false;
-	return BPF_CORE_READ(se, sched_delayed);
+	return se->sched_delayed;
 }
 
 static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx *t, __u64 now,
@@ -65,7 +65,7 @@ static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx 
 	blocked = !preempt && state && !(prev->on_rq && !is_delayed_dequeue(prev));
 	t->state = preempt ? 0 : state;
 	t->wait_flags = blocked ? WST_WAIT_BLOCKED : 0;
-	if (blocked && BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait))
+	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
 	if (blocked)
@@ -158,12 +158,12 @@ static __always_inline __s32 current_syscall(struct task_struct *current)
 {
 	struct pt_regs *regs;
 
-	if (BPF_CORE_READ(current, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return -1;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	if ((long)BPF_CORE_READ(regs, ax) != -ENOSYS)
+	if ((long)regs->ax != -ENOSYS)
 		return -1;
-	return (__s32)BPF_CORE_READ(regs, orig_ax);
+	return (__s32)regs->orig_ax;
 }
 
 static __always_inline bool is_send(__s32 nr)
@@ -252,7 +252,7 @@ int BPF_PROG(wst_waking, struct task_struct *task)
 	/* Off the CPU: from here on it waits for one; sched_migrate_task says when another is
 	 * chosen. */
 	if (t->out_ns)
-		count_runnable(t, BPF_CORE_READ(task, thread_info.cpu));
+		count_runnable(t, task->thread_info.cpu);
 	return 0;
 }
 
@@ -266,7 +266,7 @@ int BPF_PROG(wst_wakeup_new, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	note_waker(task, t, now);
-	count_runnable(t, BPF_CORE_READ(task, thread_info.cpu));
+	count_runnable(t, task->thread_info.cpu);
 	return 0;
 }
 

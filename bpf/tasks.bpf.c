@@ -166,7 +166,7 @@ int wst_settle(struct bpf_iter__task *ctx)
 	state = task->__state;
 	t->state = state;
 	t->wait_flags = WST_WAIT_BEFORE | (state ? WST_WAIT_BLOCKED : 0);
-	if (state && BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+	if (state && BPF_CORE_READ_BITFIELD(task, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
 	decode_wait(task, t, state, false);

@@ -66,17 +66,17 @@ static __always_inline bool has_fd_argument(__s32 nr)
 
 static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 fd)
 {
-	struct files_struct *files = BPF_CORE_READ(task, files);
+	struct files_struct *files = task->files;
 	struct fdtable *fdt;
 	struct file **array;
 	struct file *file = NULL;
 
 	if (fd < 0 || !files)
 		return NULL;
-	fdt = BPF_CORE_READ(files, fdt);
-	if (!fdt || (__u32)fd >= BPF_CORE_READ(fdt, max_fds))
+	fdt = files->fdt;
+	if (!fdt || (__u32)fd >= fdt->max_fds)
 		return NULL;
-	array = BPF_CORE_READ(fdt, fd);
+	array = fdt->fd;
 	bpf_probe_read_kernel(&file, sizeof(file), &array[(__u32)fd]);
 	return file;
 }
@@ -153,15 +153,15 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	__s32 nr;
 
 	forget_wait(t);
-	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		t->wait_flags |= WST_WAIT_KERNEL;
 		return;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	nr = (__s32)BPF_CORE_READ(regs, orig_ax);
-	if (nr < 0 || (long)BPF_CORE_READ(regs, ax) != -ENOSYS)
+	nr = (__s32)regs->orig_ax;
+	if (nr < 0 || (long)regs->ax != -ENOSYS)
 		return;
-	if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT) {
+	if (task->thread_info.status & TS_COMPAT) {
 		t->wait_flags |= WST_WAIT_COMPAT;
 		return;
 	}
@@ -171,10 +171,10 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	else
 		t->last_nr = nr;
 	t->nr = nr;
-	t->args[0] = BPF_CORE_READ(regs, di);
-	t->args[1] = BPF_CORE_READ(regs, si);
-	t->args[2] = BPF_CORE_READ(regs, dx);
-	t->args[3] = BPF_CORE_READ(regs, r10);
+	t->args[0] = regs->di;
+	t->args[1] = regs->si;
+	t->args[2] = regs->dx;
+	t->args[3] = regs->r10;
 	if (state & TASK_STOPPED_TRACED_FROZEN) {
 		t->wait_flags |= WST_WAIT_FREEZE;
 		return;
@@ -216,8 +216,8 @@ static __always_inline void emit_wait(struct task_struct *task, struct task_ctx 
 	r->pos = t->pos;
 	r->dev = t->dev;
 	r->generation = t->generation;
-	r->tid = BPF_CORE_READ(task, pid);
-	r->tgid = BPF_CORE_READ(task, tgid);
+	r->tid = task->pid;
+	r->tgid = task->tgid;
 	r->nr = t->nr;
 	r->state = t->state;
 	r->cpu_out = t->cpu_out;
@@ -256,8 +256,8 @@ static __always_inline void emit_run(struct task_struct *task, const struct task
 	fill_header(&r->h, sizeof(*r), WST_WAIT, now);
 	r->ran_ns = t->in_ns;
 	r->out_ns = now;
-	r->tid = BPF_CORE_READ(task, pid);
-	r->tgid = BPF_CORE_READ(task, tgid);
+	r->tid = task->pid;
+	r->tgid = task->tgid;
 	r->nr = -1;
 	r->waker_nr = -1;
 	r->flags = WST_WAIT_RUNNING | WST_WAIT_OPEN;
