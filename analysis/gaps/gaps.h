@@ -25,6 +25,7 @@ struct Gaps {
   std::vector<Gap> gaps;  // by time; of several processes, one after the other
   std::uint64_t submits = 0;
   std::uint64_t syncs = 0;
+  std::uint64_t contexts = 0;  // processes that called the driver
 };
 
 /// Proves emptiness from the driver calls alone: a synchronise that returned success proves that

@@ -67,14 +67,15 @@ Object object_of(const Leaf& leaf) {
 
 /// Where records of threads' states were lost, what the walk found is one step less sure.
 void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recording) {
-  for (const wst_loss& loss : recording.losses) {
-    if (loss.loss_class != WST_LOST_WAIT && loss.loss_class != WST_LOST_SLICE) continue;
-    for (Leaf& leaf : leaves) {
-      const bool touched = static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
-                           static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
-      if (touched && leaf.confidence < model::Confidence::kEstimated) {
-        leaf.confidence = static_cast<model::Confidence>(static_cast<int>(leaf.confidence) + 1);
-      }
+  for (Leaf& leaf : leaves) {
+    const bool touched =
+        std::any_of(recording.losses.begin(), recording.losses.end(), [&](const wst_loss& loss) {
+          return (loss.loss_class == WST_LOST_WAIT || loss.loss_class == WST_LOST_SLICE) &&
+                 static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
+                 static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
+        });
+    if (touched && leaf.confidence < model::Confidence::kEstimated) {
+      leaf.confidence = static_cast<model::Confidence>(static_cast<int>(leaf.confidence) + 1);
     }
   }
 }
@@ -196,7 +197,8 @@ model::Diagnosis diagnose(const model::Recording& recording) {
       ledger.charge(leaf, i, gap.pid);
     }
   }
-  d.unproven_ns = d.window_ns - d.starved_ns - d.micro_gap_ns;
+  d.contexts = std::max<std::uint64_t>(1, found.contexts);
+  d.unproven_ns = d.observed_ns() - d.starved_ns - d.micro_gap_ns;
   d.conservation_error_ns = d.stalled_ns() - charged;
   d.findings = ledger.findings();
   return d;

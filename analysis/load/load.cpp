@@ -53,7 +53,7 @@ bool add_file(Recording& recording, std::span<const std::byte> bytes) {
   wst_file r{};
   std::memcpy(static_cast<void*>(&r), bytes.data(), sizeof r);
   const auto path = bytes.subspan(sizeof(wst_file));
-  if (r.path_len > path.size()) return false;
+  if (r.path_len > path.size() || r.path_len > WST_PATH_MAX) return false;
   model::File file;
   file.path = join_path({reinterpret_cast<const char*>(path.data()), r.path_len});
   file.fs_type = bounded_text(r.fs_type, sizeof r.fs_type);

@@ -33,11 +33,12 @@ struct Finding {
 };
 
 /// The answer. Every output prints this and computes nothing of its own but rounding. All sums are
-/// exact: starved + micro_gaps + unproven = window, and the findings sum to starved + micro_gaps.
+/// exact: starved + micro_gaps + unproven = observed, and the findings sum to starved + micro_gaps.
 struct Diagnosis {
   Meta meta;
   LoadStats load;
   DurationNs window_ns = 0;
+  std::uint64_t contexts = 1;  // processes that used the device, each counted for itself
   DurationNs starved_ns = 0;
   DurationNs starved_proven_ns = 0;  // of it: begun by a context-wide proof
   DurationNs micro_gap_ns = 0;
@@ -51,6 +52,7 @@ struct Diagnosis {
   DurationNs conservation_error_ns = 0;
   std::vector<Finding> findings;
 
+  DurationNs observed_ns() const { return window_ns * static_cast<DurationNs>(contexts); }
   DurationNs stalled_ns() const { return starved_ns + micro_gap_ns; }
   DurationNs explained_ns() const {
     DurationNs sum = 0;

@@ -89,6 +89,8 @@ std::string render_json(const model::Diagnosis& d) {
                           {"profile", m.profile},
                           {"clock", m.clock},
                           {"driver_library", printable(m.driver_library)},
+                          {"contexts", d.contexts},
+                          {"observed_ns", d.observed_ns()},
                           {"starved_ns", d.starved_ns},
                           {"starved_proven_ns", d.starved_proven_ns},
                           {"micro_gap_ns", d.micro_gap_ns},

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <numeric>
 #include <vector>
 
+#include "output/layout.h"
 #include "output/output.h"
 
 namespace whystall::output {
@@ -16,82 +14,17 @@ using model::Diagnosis;
 using model::DurationNs;
 using model::Finding;
 
-/// Findings that get lines of their own; the rest share one.
-constexpr std::size_t kShown = 4;
 constexpr int kIndent = 18;
+/// A screen of 24 lines less the prompt.
+constexpr int kLines = 23;
 
-/// Columns that a text takes; names are printable() already, and one code point is taken as one
-/// column.
-int width(std::string_view text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-std::size_t bytes_of_columns(std::string_view text, int columns) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    std::size_t next = i + 1;
-    while (next < text.size() && (text[next] & 0xc0) == 0x80) next++;
-    if (columns-- == 0) break;
-    i = next;
-  }
-  return i;
-}
-
-/// Cuts out of the middle, so that both ends of a path stay: the start says where, the end says
-/// what.
-std::string fit(std::string_view text, int columns) {
-  if (width(text) <= columns) return std::string(text);
-  if (columns < 8) return std::string(text.substr(0, bytes_of_columns(text, std::max(columns, 0))));
-  const int tail = (columns - 1) * 2 / 3, head = columns - 1 - tail;
-  return std::string(text.substr(0, bytes_of_columns(text, head))) + "…" +
-         std::string(text.substr(bytes_of_columns(text, width(text) - tail)));
-}
-
-std::string pad(std::string_view text, int columns) {
-  return std::string(text) +
-         std::string(static_cast<std::size_t>(std::max(0, columns - width(text))), ' ');
-}
-
-template <typename... Arguments>
-std::string format(const char* pattern, Arguments... arguments) {
-  std::array<char, 256> text;
-  std::snprintf(text.data(), text.size(), pattern, arguments...);
-  return text.data();
-}
-
-std::string seconds(DurationNs ns) {
-  const double s = static_cast<double>(ns) / 1e9;
-  if (ns >= 100'000'000'000) return format("%.0f s", s);
-  if (ns >= 10'000'000'000) return format("%.1f s", s);
-  if (ns >= 100'000'000) return format("%.2f s", s);
-  if (ns >= 1'000'000) return format("%.1f ms", s * 1e3);
-  return format("%.0f µs", s * 1e6);
-}
-
-std::string percent(DurationNs part, DurationNs whole) {
-  return format("%.1f %%",
-                whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-}
-
-/// Whole percents that sum to 100: the largest remainders are rounded up.
-std::vector<int> whole_percents(const std::vector<DurationNs>& parts) {
-  const DurationNs sum = std::accumulate(parts.begin(), parts.end(), DurationNs{0});
-  std::vector<int> percents(parts.size(), 0);
-  if (sum == 0) return percents;
-  std::vector<std::pair<double, std::size_t>> remainders;
-  int given = 0;
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    const double exact = 100.0 * static_cast<double>(parts[i]) / static_cast<double>(sum);
-    percents[i] = static_cast<int>(exact);
-    given += percents[i];
-    remainders.emplace_back(exact - percents[i], i);
-  }
-  std::sort(remainders.rbegin(), remainders.rend());
-  for (std::size_t i = 0; given < 100 && i < remainders.size(); i++, given++)
-    percents[remainders[i].second]++;
-  return percents;
-}
+/// How much is told of each finding; the next is tried when the one before does not fit the screen.
+struct Detail {
+  std::size_t shown;  // findings with lines of their own; the rest share one
+  int first_chain;    // lines for the chain of the first
+  int other_chains;   // of each other one
+};
+constexpr Detail kDetails[] = {{4, 2, 2}, {4, 2, 1}, {3, 2, 1}, {3, 2, 0}, {2, 1, 0}, {1, 1, 0}};
 
 struct Paint {
   bool on;
@@ -128,15 +61,18 @@ std::string heading(const Diagnosis& d, int columns) {
   }
   const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " +
                            std::to_string(d.lost_records);
-  return fit(who, std::max(12, columns - width(rest))) + rest + "\n";
+  return fit(fit(who, std::max(12, columns - width(rest))) + rest, columns) + "\n";
 }
 
 std::string coverage(const Diagnosis& d) {
   const char* sure = d.starved_proven_ns * 2 >= d.starved_ns ? "proven" : "likely";
-  std::string text = "Device, this process only: starved " + percent(d.starved_ns, d.window_ns) +
+  const std::string whose = d.contexts == 1 ? "this process only"
+                                            : format("sum of %llu processes",
+                                                     static_cast<unsigned long long>(d.contexts));
+  std::string text = "Device, " + whose + ": starved " + percent(d.starved_ns, d.observed_ns()) +
                      " (" + seconds(d.starved_ns) + ", " + sure + ")\n";
-  text += "  had work or not known " + percent(d.unproven_ns, d.window_ns);
-  if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.window_ns);
+  text += "  had work or not known " + percent(d.unproven_ns, d.observed_ns());
+  if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.observed_ns());
   return text + "\n";
 }
 
@@ -171,25 +107,11 @@ std::string reasons(const Finding& f) {
   return text;
 }
 
-/// Breaks a chain between hops; two lines, the second one cut in the middle if need be.
-std::vector<std::string> wrap_chain(const std::string& chain, int columns) {
-  constexpr std::string_view kArrow = " ← ";
-  if (chain.empty()) return {};
-  if (width(chain) <= columns) return {chain};
-  std::size_t at = std::string::npos;
-  for (std::size_t i = chain.find(kArrow); i != std::string::npos; i = chain.find(kArrow, i + 1)) {
-    if (width(std::string_view(chain).substr(0, i)) > columns) break;
-    at = i;
-  }
-  if (at == std::string::npos) return {chain};
-  return {chain.substr(0, at), " " + chain.substr(at)};
-}
-
 class Table {
  public:
   Table(const TextStyle& style, Paint paint) : style_(style), paint_(paint) {}
 
-  std::string row(int rank, int share, const Finding& f) const {
+  std::string row(int rank, int share, const Finding& f, int chain_lines) const {
     const std::string left = (rank ? format("%2d", rank) : std::string("  ")) +
                              format("  %3d %%  ", share) + pad(seconds(f.ns), 8) + " ";
     const std::string cause = pad(cause_name(f.cause), 15);
@@ -204,8 +126,11 @@ class Table {
     if (!beside) text += std::string(kIndent, ' ') + fit(object, style_.columns - kIndent) + "\n";
     if (!known) return text;
     text += indented(detail(f));
-    for (const std::string& line : wrap_chain(printable(f.path), style_.columns - kIndent))
+    if (chain_lines == 0) return text;
+    for (const std::string& line :
+         wrap_chain(printable(f.path), style_.columns - kIndent, chain_lines)) {
       text += indented(line);
+    }
     return text;
   }
 
@@ -223,7 +148,7 @@ class Table {
   Paint paint_;
 };
 
-std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
+std::string table(const Diagnosis& d, const TextStyle& style, Paint paint, const Detail& detail) {
   std::vector<const Finding*> known;
   const Finding* unknown = nullptr;
   for (const Finding& f : d.findings) {
@@ -232,7 +157,7 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
     else
       known.push_back(&f);
   }
-  const std::size_t shown = known.size() <= kShown + 1 ? known.size() : kShown;
+  const std::size_t shown = known.size() <= detail.shown + 1 ? known.size() : detail.shown;
   std::vector<DurationNs> parts;
   for (std::size_t i = 0; i < shown; i++) parts.push_back(known[i]->ns);
   DurationNs rest = 0;
@@ -243,10 +168,12 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint) {
 
   const Table rows(style, paint);
   std::string text;
-  for (std::size_t i = 0; i < shown; i++)
-    text += rows.row(static_cast<int>(i + 1), shares[i], *known[i]);
+  for (std::size_t i = 0; i < shown; i++) {
+    const int chain_lines = i == 0 ? detail.first_chain : detail.other_chains;
+    text += rows.row(static_cast<int>(i + 1), shares[i], *known[i], chain_lines);
+  }
   if (known.size() > shown) text += rows.rest(shares[shown], rest, known.size() - shown);
-  if (unknown) text += rows.row(0, shares[shown + 1], *unknown);
+  if (unknown) text += rows.row(0, shares[shown + 1], *unknown, 0);
   return text;
 }
 
@@ -272,15 +199,19 @@ std::string warnings(const Diagnosis& d) {
 
 std::string render_text(const Diagnosis& d, const TextStyle& style) {
   const Paint paint{style.color};
-  std::string text = paint.bold(heading(d, style.columns));
-  if (d.stalled_ns() == 0) return text + nothing_proved(d) + warnings(d);
-  text += coverage(d);
-  text += percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n\n";
-  text += table(d, style, paint);
-  text += "\nShares are of the " + seconds(d.stalled_ns()) + " proved idle by the driver's calls";
-  if (d.unproven_ns * 10 > d.window_ns)
-    text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
-  text += ".\n" + warnings(d);
+  const std::string head = paint.bold(heading(d, style.columns));
+  if (d.stalled_ns() == 0) return head + nothing_proved(d) + warnings(d);
+  std::string text;
+  for (const Detail& detail : kDetails) {
+    text = head + coverage(d) + percent(d.explained_ns(), d.stalled_ns()) +
+           " of the stall explained.\n\n" + table(d, style, paint, detail) +
+           "\nShares are of the " + seconds(d.stalled_ns()) + " proved idle by the driver's calls";
+    if (d.unproven_ns * 10 > d.observed_ns()) {
+      text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
+    }
+    text += ".\n" + warnings(d);
+    if (std::count(text.begin(), text.end(), '\n') <= kLines) break;
+  }
   return text;
 }
 

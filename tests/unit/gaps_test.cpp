@@ -17,7 +17,7 @@ using model::TimeNs;
 using testing::kStream;
 using testing::RecordingBuilder;
 
-constexpr model::Tid kMain = 100, kHelper = 101, kOther = 200;
+constexpr model::Tid kMain = 100, kSibling = 101, kOther = 200;
 constexpr std::uint64_t kSecond = 0x6000, kEvent = 0xe0, kOtherEvent = 0xe1;
 constexpr int kFailed = 700;
 
@@ -38,7 +38,7 @@ using Found = std::vector<Shown>;
 class FindGaps : public ::testing::Test {
  protected:
   FindGaps() {
-    b.task(kMain, kMain, "main").task(kHelper, kMain, "helper").task(kOther, kOther, "other");
+    b.task(kMain, kMain, "main").task(kSibling, kMain, "sibling").task(kOther, kOther, "other");
   }
   Found gaps() const {
     Found found;
@@ -148,7 +148,7 @@ TEST_F(FindGaps, AnEventThatWasNeverRecordedProvesNothing) {
 TEST_F(FindGaps, AnEventRecordedAgainDuringTheSyncProvesOnlyItsFirstRecord) {
   start_proven();
   b.submit(2_ms, kMain).record_event(3_ms, kMain, kEvent);
-  b.submit(5_ms, kHelper).record_event(6_ms, kHelper, kEvent);
+  b.submit(5_ms, kSibling).record_event(6_ms, kSibling, kEvent);
   b.sync_event(4_ms, 10_ms, kMain, kEvent).submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{}) << "the submit at 5 ms is not proved done";
 }
@@ -178,22 +178,25 @@ TEST_F(FindGaps, AnEventOfAnUnknownStreamProvesNothingOfUnknownStreams) {
 
 TEST_F(FindGaps, ASubmitAfterTheSyncsEntryFromAnotherThreadIsNotProvedByIt) {
   start_proven();
-  b.submit(2_ms, kMain).sync_stream(3_ms, 10_ms, kMain).submit(5_ms, kHelper).submit(30_ms, kMain);
+  b.submit(2_ms, kMain).sync_stream(3_ms, 10_ms, kMain).submit(5_ms, kSibling).submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{});
 }
 
 TEST_F(FindGaps, ASubmitDuringAContextSyncIsNotProvedByIt) {
   start_proven();
-  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(5_ms, kHelper).submit(30_ms, kMain);
+  b.submit(2_ms, kMain)
+      .sync_context(3_ms, 10_ms, kMain)
+      .submit(5_ms, kSibling)
+      .submit(30_ms, kMain);
   EXPECT_EQ(gaps(), Found{});
 }
 
 TEST_F(FindGaps, PerThreadDefaultStreamsAreOneForEachThread) {
   start_proven();
-  b.submit(2_ms, kMain, WST_STREAM_PER_THREAD).submit(2_ms, kHelper, WST_STREAM_PER_THREAD);
+  b.submit(2_ms, kMain, WST_STREAM_PER_THREAD).submit(2_ms, kSibling, WST_STREAM_PER_THREAD);
   b.sync_stream(3_ms, 10_ms, kMain, WST_STREAM_PER_THREAD);
-  b.sync_stream(11_ms, 15_ms, kHelper, WST_STREAM_PER_THREAD).submit(30_ms, kMain);
-  EXPECT_EQ(gaps().size(), 1u);
+  b.sync_stream(11_ms, 15_ms, kSibling, WST_STREAM_PER_THREAD).submit(30_ms, kMain);
+  ASSERT_EQ(gaps().size(), 1u);
   EXPECT_EQ(gaps()[0].lo, 15_ms);
 }
 
@@ -205,14 +208,14 @@ TEST_F(FindGaps, ACopyToTheHostEndsOneGapAndBeginsTheNext) {
 
 TEST_F(FindGaps, TheGapNamesTheThreadWhoseSubmitEndedIt) {
   start_proven();
-  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(20_ms, kHelper);
-  EXPECT_EQ(gaps(), (Found{{.lo = 10_ms, .hi = 20_ms, .tid = kHelper}}));
+  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(20_ms, kSibling);
+  EXPECT_EQ(gaps(), (Found{{.lo = 10_ms, .hi = 20_ms, .tid = kSibling}}));
 }
 
 TEST_F(FindGaps, AGapThatNothingEndedLastsToTheEndOfTheWindow) {
   start_proven();
-  b.submit(2_ms, kHelper).sync_context(3_ms, 60_ms, kMain);
-  EXPECT_EQ(gaps(), (Found{{.lo = 60_ms, .hi = 100_ms, .tid = kHelper, .open = true}}));
+  b.submit(2_ms, kSibling).sync_context(3_ms, 60_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{.lo = 60_ms, .hi = 100_ms, .tid = kSibling, .open = true}}));
 }
 
 TEST_F(FindGaps, ALaterSyncDoesNotBeginTheGapAgain) {
@@ -253,6 +256,35 @@ TEST_F(FindGaps, EachProcessHasItsOwnGaps) {
   b.submit(2_ms, kOther).sync_context(3_ms, 20_ms, kOther).submit(40_ms, kOther);
   EXPECT_EQ(gaps(),
             (Found{{10_ms, 30_ms}, {.lo = 20_ms, .hi = 40_ms, .tid = kOther, .pid = kOther}}));
+}
+
+TEST_F(FindGaps, LostCallsMayHaveSubmittedWorkInAGap) {
+  start_proven();
+  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(30_ms, kMain);
+  b.loss(1, WST_LOST_API, 15_ms, 16_ms);
+  EXPECT_EQ(gaps(), Found{});
+}
+
+TEST_F(FindGaps, AfterLostCallsOnlyAContextWideProofCounts) {
+  start_proven();
+  b.loss(1, WST_LOST_API, 5_ms, 6_ms);
+  b.submit(2_ms, kMain).sync_stream(7_ms, 10_ms, kMain).submit(20_ms, kMain);
+  b.sync_context(21_ms, 30_ms, kMain).submit(40_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{30_ms, 40_ms}}));
+}
+
+TEST_F(FindGaps, AContextSyncAskedForBeforeTheLastLostCallIsNoProof) {
+  start_proven();
+  b.loss(1, WST_LOST_API, 5_ms, 6_ms);
+  b.submit(2_ms, kMain).sync_context(5_ms + 1_us, 10_ms, kMain).submit(20_ms, kMain);
+  EXPECT_EQ(gaps(), Found{});
+}
+
+TEST_F(FindGaps, LostRecordsOfOtherKindsDoNotMatter) {
+  start_proven();
+  b.loss(1, WST_LOST_WAIT, 15_ms, 16_ms).loss(1, WST_LOST_STORAGE, 15_ms, 16_ms);
+  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(30_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{10_ms, 30_ms}}));
 }
 
 TEST_F(FindGaps, WithoutCallsThereIsNone) {

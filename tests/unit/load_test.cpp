@@ -193,7 +193,7 @@ TEST_F(Load, KeepsThatAFileWasDeleted) {
 }
 
 TEST_F(Load, RejectsAPathThatIsLongerThanItsRecord) {
-  for (const std::uint16_t length : {3, 0xffff}) {
+  for (const std::uint16_t length : {std::uint16_t{3}, std::uint16_t{0xffff}}) {
     Bytes records = file_record("ab");
     std::memcpy(records.data() + offsetof(wst_file, path_len), &length, sizeof length);
     append(records, make_record<wst_wait>(WST_WAIT));

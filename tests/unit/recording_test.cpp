@@ -195,9 +195,9 @@ TEST_F(RecordingFile, DoesNotBelieveALengthBeyondItsEnd) {
 
 TEST(ForEachRecord, EndsAtARecordWhoseSizeDoesNotFit) {
   auto record = make_record<wst_exit>(WST_EXIT);
-  for (const std::uint16_t size : {0, 1, 15, 25, 0xffff}) {
+  for (const int size : {0, 1, 15, 25, 0xffff}) {
     auto bad = record;
-    bad.h.size = size;
+    bad.h.size = static_cast<std::uint16_t>(size);
     Bytes bytes;
     append(bytes, record);
     append(bytes, bad);

@@ -137,7 +137,9 @@ TEST(Timeline, PiecesAreSortedAndApartWhateverTheRecordsSay) {
     const Pieces pieces = pieces_of(b);
     for (std::size_t i = 0; i < pieces.size(); i++) {
       EXPECT_LT(pieces[i].lo, pieces[i].hi);
-      if (i > 0) EXPECT_LE(pieces[i - 1].hi, pieces[i].lo);
+      if (i > 0) {
+        EXPECT_LE(pieces[i - 1].hi, pieces[i].lo);
+      }
     }
   }
 }

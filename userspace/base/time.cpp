@@ -40,13 +40,13 @@ Result<DurationNs> parse_duration(std::string_view text) {
 }
 
 std::string format_wall_time(TimeNs realtime_ns) {
-  const std::time_t seconds = realtime_ns / kSecond;
+  const TimeNs millis = (realtime_ns % kSecond + kSecond) % kSecond / kMillisecond;
+  const std::time_t seconds = (realtime_ns - millis * kMillisecond) / kSecond;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[64];
   const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::snprintf(text + n, sizeof text - n, ".%03dZ",
-                static_cast<int>(realtime_ns % kSecond / kMillisecond));
+  std::snprintf(text + n, sizeof text - n, ".%03dZ", static_cast<int>(millis));
   return text;
 }
 

@@ -48,11 +48,18 @@ constexpr std::array kKnown = {
     Known{"cuMemAllocAsync", WST_API_SUBMIT, 2, kNone},
 };
 
-// Whatever else begins like this submits work on a stream whose place we do not know.
-constexpr std::array<std::string_view, 9> kSubmitPrefixes = {
-    "cuLaunch",           "cuMemcpy",          "cuMemset",
-    "cuGraphLaunch",      "cuMemPrefetch",     "cuStreamBatchMem",
-    "cuStreamWriteValue", "cuStreamWaitValue", "cuStreamAddCallback"};
+/// Whatever else begins like this, or is called asynchronous, submits work on a stream whose place
+/// we do not know.
+constexpr std::array<std::string_view, 10> kSubmitPrefixes = {
+    "cuLaunch",          "cuMemcpy",           "cuMemset",         "cuGraphLaunch",
+    "cuGraphUpload",     "cuMemPrefetch",      "cuStreamBatchMem", "cuStreamWriteValue",
+    "cuStreamWaitValue", "cuStreamAddCallback"};
+
+bool submits_by_name(std::string_view name) {
+  if (name.starts_with("cu") && name.find("Async") != std::string_view::npos) return true;
+  return std::any_of(kSubmitPrefixes.begin(), kSubmitPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 struct BaseName {
   std::string_view name;
@@ -75,8 +82,7 @@ std::optional<ApiProbe> probe_for(const target::Export& exported) {
     return ApiProbe{exported.name, exported.file_offset, k.call,  k.stream_arg,
                     k.event_arg,   per_thread,           priority};
   }
-  for (std::string_view prefix : kSubmitPrefixes) {
-    if (!name.starts_with(prefix)) continue;
+  if (submits_by_name(name)) {
     return ApiProbe{
         exported.name, exported.file_offset, WST_API_SUBMIT, kUnknown, kNone, per_thread, 1000};
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace whystall::recording {
 
@@ -38,10 +40,12 @@ struct ChunkHeader {
   std::uint32_t stored_bytes;  // what follows this header
   std::uint32_t raw_bytes;     // after decompression
   std::uint32_t count;         // records
-  std::uint32_t checksum;      // CRC-32 of the stored bytes
+  std::uint32_t checksum;      // CRC-32 of this header with 0 here, then of the stored bytes
   std::int64_t first_ns;       // of the records' times
   std::int64_t last_ns;
 };
 static_assert(sizeof(ChunkHeader) == 40);
+
+std::uint32_t chunk_checksum(ChunkHeader header, std::span<const std::byte> stored);
 
 }  // namespace whystall::recording

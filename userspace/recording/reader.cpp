@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <cerrno>
@@ -50,15 +49,13 @@ std::optional<Chunk> Reader::next() {
       return std::nullopt;
     }
     stats_.chunks++;
+    if (chunk_checksum(header, stored) != header.checksum) {
+      stats_.damaged_chunks++;
+      continue;
+    }
     const auto chunk_class = static_cast<ChunkClass>(header.chunk_class);
     if (chunk_class != ChunkClass::kMeta && chunk_class != ChunkClass::kEvents) {
       stats_.unknown_chunks++;
-      continue;
-    }
-    const auto sum =
-        crc32(0, reinterpret_cast<const Bytef*>(stored.data()), static_cast<uInt>(stored.size()));
-    if (static_cast<std::uint32_t>(sum) != header.checksum) {
-      stats_.damaged_chunks++;
       continue;
     }
     if (!(header.flags & kChunkZstd)) return Chunk{chunk_class, std::move(stored), header.count};

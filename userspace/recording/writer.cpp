@@ -2,7 +2,6 @@
 #include "recording/writer.h"
 
 #include <fcntl.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -87,11 +86,9 @@ Status Writer::write_chunk(ChunkClass chunk_class, std::span<const std::byte> ra
   header.stored_bytes = static_cast<std::uint32_t>(stored);
   header.raw_bytes = static_cast<std::uint32_t>(raw.size());
   header.count = count;
-  header.checksum = static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(packed_.data() + sizeof header),
-            static_cast<uInt>(stored)));
   header.first_ns = first_ns;
   header.last_ns = last_ns;
+  header.checksum = chunk_checksum(header, std::span(packed_.data() + sizeof header, stored));
   std::memcpy(packed_.data(), &header, sizeof header);
   return write_all(std::span(packed_.data(), sizeof header + stored));
 }

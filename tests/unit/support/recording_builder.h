@@ -178,9 +178,12 @@ class RecordingBuilder {
     return submit(lo - 2_us, tid).sync_context(lo - 1_us, lo, tid).submit(hi, tid);
   }
 
-  RecordingBuilder& loss(std::uint64_t count, std::uint32_t loss_class) {
+  RecordingBuilder& loss(std::uint64_t count, std::uint32_t loss_class, TimeNs first = 0,
+                         TimeNs last = 0) {
     wst_loss l{};
     l.h = header<wst_loss>(WST_LOSS, recording_.meta.end_ns);
+    l.first_ns = unsigned_ns(first);
+    l.last_ns = unsigned_ns(last);
     l.count = count;
     l.loss_class = loss_class;
     recording_.losses.push_back(l);

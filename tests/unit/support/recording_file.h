@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include <cstddef>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "abi/events.h"
@@ -50,13 +50,15 @@ inline void write_bytes(const std::string& path, std::span<const char> bytes) {
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-template <typename T>
-void append(Bytes& to, const T& value) {
-  const auto* from = reinterpret_cast<const char*>(&value);
-  to.insert(to.end(), from, from + sizeof value);
-}
 inline void append(Bytes& to, std::string_view text) {
-  to.insert(to.end(), text.begin(), text.end());
+  const std::size_t at = to.size();
+  to.resize(at + text.size());
+  if (!text.empty()) std::memcpy(to.data() + at, text.data(), text.size());
+}
+template <typename T>
+  requires std::is_trivially_copyable_v<T> && (!std::is_convertible_v<T, std::string_view>)
+void append(Bytes& to, const T& value) {
+  append(to, std::string_view(reinterpret_cast<const char*>(&value), sizeof value));
 }
 
 template <typename Record>
@@ -87,10 +89,9 @@ inline void append_chunk(Bytes& to, std::uint16_t chunk_class, std::span<const c
   header.chunk_class = chunk_class;
   header.stored_bytes = header.raw_bytes = static_cast<std::uint32_t>(payload.size());
   header.count = 1;
-  header.checksum = static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(payload.data()), static_cast<uInt>(payload.size())));
+  header.checksum = recording::chunk_checksum(header, std::as_bytes(payload));
   append(to, header);
-  to.insert(to.end(), payload.begin(), payload.end());
+  append(to, std::string_view(payload.data(), payload.size()));
 }
 inline void append_meta(Bytes& to, std::string_view json) {
   append_chunk(to, static_cast<std::uint16_t>(recording::ChunkClass::kMeta), json);
