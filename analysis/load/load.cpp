@@ -24,6 +24,38 @@ Record copy_record(std::span<const std::byte> bytes) {
   return record;
 }
 
+/// Later than any clock gets, and far from where sums of times overflow.
+constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 60;
+
+template <typename... Times>
+bool believable(Times... times) {
+  return ((static_cast<std::uint64_t>(times) <= kMaxTime) && ...);
+}
+
+bool believable(const wst_wait& r) {
+  return believable(r.h.ts, r.ran_ns, r.out_ns, r.wake_ns);
+}
+bool believable(const wst_slice& r) {
+  return believable(r.h.ts, r.start_ns);
+}
+bool believable(const wst_api& r) {
+  return believable(r.h.ts, r.entry_ns);
+}
+bool believable(const wst_loss& r) {
+  return believable(r.h.ts, r.first_ns, r.last_ns);
+}
+
+/// False: the record's kind is known, but it is too short for what it must hold, or its times
+/// cannot be.
+template <typename Record>
+bool add_to(std::vector<Record>& records, std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(Record)) return false;
+  const auto record = copy_record<Record>(bytes);
+  if (!believable(record)) return false;
+  records.push_back(record);
+  return true;
+}
+
 std::string bounded_text(const char* text, std::size_t bytes) {
   return {text, strnlen(text, bytes)};
 }
@@ -64,31 +96,21 @@ bool add_file(Recording& recording, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// False: the record's kind is known, but it is too short for what it must hold.
 bool add_record(Recording& recording, std::span<const std::byte> bytes) {
   const auto header = copy_record<wst_hdr>(bytes);
-  auto fits = [&](std::size_t least) { return bytes.size() >= least; };
   switch (header.kind) {
     case WST_TASK:
-      if (!fits(sizeof(wst_task))) return false;
+      if (bytes.size() < sizeof(wst_task)) return false;
       add_task(recording, copy_record<wst_task>(bytes));
       return true;
     case WST_WAIT:
-      if (!fits(sizeof(wst_wait))) return false;
-      recording.waits.push_back(copy_record<wst_wait>(bytes));
-      return true;
+      return add_to(recording.waits, bytes);
     case WST_SLICE:
-      if (!fits(sizeof(wst_slice))) return false;
-      recording.slices.push_back(copy_record<wst_slice>(bytes));
-      return true;
+      return add_to(recording.slices, bytes);
     case WST_API:
-      if (!fits(sizeof(wst_api))) return false;
-      recording.api.push_back(copy_record<wst_api>(bytes));
-      return true;
+      return add_to(recording.api, bytes);
     case WST_LOSS:
-      if (!fits(sizeof(wst_loss))) return false;
-      recording.losses.push_back(copy_record<wst_loss>(bytes));
-      return true;
+      return add_to(recording.losses, bytes);
     case WST_FILE:
       return add_file(recording, bytes);
     case WST_EXIT:
@@ -105,8 +127,10 @@ void read_meta(model::Meta& meta, const json& j) {
     if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
   };
   auto time = [&](const char* key, model::TimeNs& to) {
-    if (auto it = j.find(key); it != j.end() && it->is_number_integer())
-      to = it->get<model::TimeNs>();
+    const auto it = j.find(key);
+    if (it == j.end() || !it->is_number_integer()) return;
+    const auto value = it->get<model::TimeNs>();
+    if (value >= 0 && believable(value)) to = value;
   };
   text("whystall", meta.whystall);
   text("kernel", meta.kernel);

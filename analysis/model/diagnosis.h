@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,11 @@ struct Diagnosis {
   DurationNs conservation_error_ns = 0;
   std::vector<Finding> findings;
 
-  DurationNs observed_ns() const { return window_ns * static_cast<DurationNs>(contexts); }
+  DurationNs observed_ns() const {
+    DurationNs sum = 0;  // a hostile recording may name any number of processes
+    const bool overflow = __builtin_mul_overflow(window_ns, contexts, &sum);
+    return overflow ? std::numeric_limits<DurationNs>::max() : sum;
+  }
   DurationNs stalled_ns() const { return starved_ns + micro_gap_ns; }
   DurationNs explained_ns() const {
     DurationNs sum = 0;
