@@ -31,6 +31,11 @@ std::string fit(std::string_view text, int columns) {
          std::string(text.substr(bytes_of_columns(text, width(text) - tail)));
 }
 
+std::string cut(std::string_view text, int columns) {
+  if (width(text) <= columns) return std::string(text);
+  return std::string(text.substr(0, bytes_of_columns(text, std::max(columns - 1, 0)))) + "…";
+}
+
 std::string pad(std::string_view text, int columns) {
   return std::string(text) +
          std::string(static_cast<std::size_t>(std::max(0, columns - width(text))), ' ');

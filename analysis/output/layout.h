@@ -18,6 +18,9 @@ int width(std::string_view text);
 /// what.
 std::string fit(std::string_view text, int columns);
 
+/// Cuts at the end.
+std::string cut(std::string_view text, int columns);
+
 std::string pad(std::string_view text, int columns);
 
 /// printf into a string of at most 255 bytes.

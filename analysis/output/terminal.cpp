@@ -61,7 +61,7 @@ std::string heading(const Diagnosis& d, int columns) {
   }
   const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " +
                            std::to_string(d.lost_records);
-  return fit(fit(who, std::max(12, columns - width(rest))) + rest, columns) + "\n";
+  return cut(cut(who, std::max(12, columns - width(rest))) + rest, columns) + "\n";
 }
 
 std::string coverage(const Diagnosis& d) {
@@ -123,7 +123,11 @@ class Table {
     std::string text = left + paint_.bold(cause) + pad(beside ? object : "", room) + word;
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
-    if (!beside) text += std::string(kIndent, ' ') + fit(object, style_.columns - kIndent) + "\n";
+    const int columns = style_.columns - kIndent;
+    if (!beside) {
+      text +=
+          std::string(kIndent, ' ') + (known ? fit(object, columns) : cut(object, columns)) + "\n";
+    }
     if (!known) return text;
     text += indented(detail(f));
     if (chain_lines == 0) return text;
