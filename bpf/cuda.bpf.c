@@ -85,7 +85,7 @@ int wst_api_submit(struct pt_regs *ctx)
 	cookie = bpf_get_attach_cookie(ctx);
 	event_arg = (cookie >> 16) & 0xff;
 	if (event_arg != WST_ARG_NONE)
-		event = argument(ctx, event_arg);
+		event = argument(ctx, event_arg); /* ~0 for WST_ARG_UNKNOWN */
 	emit_api(cookie & 0xff, cookie, now, now, stream_of(ctx, cookie), event, 0);
 	return 0;
 }

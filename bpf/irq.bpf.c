@@ -8,79 +8,32 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define SET(field, value)                                                                          \
-	do {                                                                                       \
+#define FLAG(tracepoint, field, value)                                                             \
+	SEC("tp_btf/" #tracepoint)                                                                 \
+	int BPF_PROG(wst_##tracepoint)                                                             \
+	{                                                                                          \
 		struct cpu_ctx *c = this_cpu_ctx();                                                \
 		if (c)                                                                             \
 			c->field = (value);                                                        \
-	} while (0)
+		return 0;                                                                          \
+	}
 
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(wst_irq_in)
-{
-	SET(in_irq, 1);
-	return 0;
-}
-
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(wst_irq_out)
-{
-	SET(in_irq, 0);
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_entry")
-int BPF_PROG(wst_ipi_in)
-{
-	SET(in_irq, 1);
-	return 0;
-}
-
-SEC("tp_btf/call_function_single_exit")
-int BPF_PROG(wst_ipi_out)
-{
-	SET(in_irq, 0);
-	return 0;
-}
-
-SEC("tp_btf/irq_work_entry")
-int BPF_PROG(wst_irq_work_in)
-{
-	SET(in_irq, 1);
-	return 0;
-}
-
-SEC("tp_btf/irq_work_exit")
-int BPF_PROG(wst_irq_work_out)
-{
-	SET(in_irq, 0);
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(wst_timer_in)
-{
-	SET(in_timer, 1);
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(wst_timer_out)
-{
-	SET(in_timer, 0);
-	return 0;
-}
+FLAG(irq_handler_entry, in_irq, 1)
+FLAG(irq_handler_exit, in_irq, 0)
+FLAG(call_function_single_entry, in_irq, 1)
+FLAG(call_function_single_exit, in_irq, 0)
+FLAG(irq_work_entry, in_irq, 1)
+FLAG(irq_work_exit, in_irq, 0)
+FLAG(hrtimer_expire_entry, in_timer, 1)
+FLAG(hrtimer_expire_exit, in_timer, 0)
+FLAG(softirq_exit, softirq, 0)
 
 SEC("tp_btf/softirq_entry")
-int BPF_PROG(wst_softirq_in, unsigned int vector)
+int BPF_PROG(wst_softirq_entry, unsigned int vector)
 {
-	SET(softirq, vector + 1);
-	return 0;
-}
+	struct cpu_ctx *c = this_cpu_ctx();
 
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(wst_softirq_out)
-{
-	SET(softirq, 0);
+	if (c)
+		c->softirq = vector + 1;
 	return 0;
 }

@@ -68,6 +68,7 @@ static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx 
 	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
+	t->major_faults = (__u32)prev->maj_flt;
 	if (blocked)
 		decode_wait(prev, t, t->state, true);
 	else
@@ -171,8 +172,28 @@ static __always_inline bool is_send(__s32 nr)
 	return nr == 1 || nr == 20 || nr == 44 || nr == 46 || nr == 307;
 }
 
+/* Whether `current` sends on a network socket and `t` waits for one. */
+static __always_inline bool sends_to(struct task_struct *current, __s32 nr,
+				     const struct task_ctx *t)
+{
+	struct pt_regs *regs;
+	struct file *file;
+	struct inode *inode;
+
+	if (!is_send(nr) ||
+	    (t->file_kind && t->file_kind != WST_FILE_INET && t->file_kind != WST_FILE_EPOLL))
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(current);
+	file = file_of_fd(current, (__s32)regs->di);
+	if (!file)
+		return false;
+	inode = BPF_CORE_READ(file, f_inode);
+	return (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK &&
+	       socket_kind(inode) == WST_FILE_INET;
+}
+
 static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_struct *current,
-					 __s32 nr)
+					 __s32 nr, const struct task_ctx *t)
 {
 	if (c) {
 		if (c->in_timer)
@@ -180,7 +201,7 @@ static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_st
 		if (c->in_irq)
 			return WST_CTX_HARDIRQ;
 		/* Over loopback the receiver is woken from NET_RX inside the sender's own call. */
-		if (c->softirq == NET_RX_SOFTIRQ + 1 && is_send(nr))
+		if (c->softirq == NET_RX_SOFTIRQ + 1 && sends_to(current, nr, t))
 			return WST_CTX_LOCALNET;
 		if (c->softirq == TIMER_SOFTIRQ + 1)
 			return WST_CTX_TIMER;
@@ -204,7 +225,9 @@ static __always_inline void recruit(struct task_struct *current, const struct ta
 		return;
 	if (!w->announced)
 		announce(current, w, now, 0);
-	if (is_target(w) || depth > cfg_max_depth)
+	/* The walk ends at a kernel thread: what it waited for says nothing of whom it works for.
+	 */
+	if (is_target(w) || depth > cfg_max_depth || (current->flags & PF_KTHREAD))
 		return;
 	fresh = !emits(w, now);
 	if (fresh || depth < w->depth)
@@ -221,7 +244,7 @@ static __always_inline void note_waker(struct task_struct *task, struct task_ctx
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct cpu_ctx *c = this_cpu_ctx();
 	__s32 nr = current->pid ? current_syscall(current) : -1;
-	__u8 context = wake_context(c, current, nr);
+	__u8 context = wake_context(c, current, nr, t);
 	bool by_task = context == WST_CTX_TASK || context == WST_CTX_LOCALNET;
 
 	t->wake_ns = now;
@@ -275,7 +298,11 @@ int BPF_PROG(wst_migrate, struct task_struct *task, int cpu)
 {
 	struct task_ctx *t = task_ctx_of(task);
 
-	if (t && t->counted_cpu >= 0)
-		count_runnable(t, cpu);
+	if (!t || t->counted_cpu < 0)
+		return 0;
+	/* Not on a run queue: the wake-up is still choosing the CPU. */
+	if (task->on_rq)
+		t->wait_flags |= WST_WAIT_MIGRATED;
+	count_runnable(t, cpu);
 	return 0;
 }

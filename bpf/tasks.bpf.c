@@ -169,6 +169,7 @@ int wst_settle(struct bpf_iter__task *ctx)
 	if (state && BPF_CORE_READ_BITFIELD(task, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
+	t->major_faults = (__u32)task->maj_flt;
 	decode_wait(task, t, state, false);
 	t->out_ns = now;
 	/* It ran while it was looked at: the hooks know better. */

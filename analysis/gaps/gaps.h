@@ -31,10 +31,14 @@ struct Gaps {
 /// Proves emptiness from the driver calls alone: a synchronise that returned success proves that
 /// what its stream (or event, or context) had been given before the call's entry is done; the gap
 /// begins at its return if nothing else is unproved, and ends at the entry of the next call that
-/// submits work, by any thread of the process. Until a context-wide proof, work from before the
-/// attach on a stream that was never used since cannot be excluded: such gaps are `likely`. Calls
-/// that were lost may have submitted work: nothing is called empty from the first lost one until a
-/// context-wide proof that was asked for after the last. Clipped to the window.
+/// submits work, by any thread of the process. Clipped to the window.
+///
+/// Only `likely`: as long as no context-wide proof has excluded work from before the attach; while
+/// another thread may still have been inside its submit when the proof was asked for; where not
+/// every driver call could be probed; and in a process with several contexts, whose proofs count
+/// for their own context alone. Nothing is claimed from a proof asked for before the window, and
+/// none from the first lost driver call until a context-wide proof that was asked for after the
+/// last.
 Gaps find_gaps(const model::Recording& recording);
 
 }  // namespace whystall::gaps

@@ -31,8 +31,22 @@ std::string_view kind_name(std::uint8_t kind) {
       return " pipe";
     case WST_FILE_SOCKET:
       return " socket";
+    case WST_FILE_UNIX:
+      return " unix socket";
+    case WST_FILE_INET:
+      return " network socket";
     case WST_FILE_CHAR:
       return " device";
+    case WST_FILE_EVENTFD:
+      return " eventfd";
+    case WST_FILE_TIMERFD:
+      return " timerfd";
+    case WST_FILE_SIGNALFD:
+      return " signalfd";
+    case WST_FILE_INOTIFY:
+      return " inotify";
+    case WST_FILE_PIDFD:
+      return " pidfd";
     default:
       return "";
   }
@@ -145,6 +159,7 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
     case model::Cause::kCpuContention:
     case model::Cause::kObserver:
     case model::Cause::kIpcWorker:
+    case model::Cause::kGpuLaunch:
       object.kind = "process";
       object.comm = process(id.pid);
       object.name = object.comm + " " + std::to_string(id.pid);
@@ -155,11 +170,6 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
       object.kind = "thread";
       object.comm = comm(id.tid);
       object.name = thread(id.tid);
-      break;
-    case model::Cause::kGpuLaunch:
-      object.kind = "process";
-      object.comm = process(id.pid);
-      object.name = object.comm + " " + std::to_string(id.pid);
       break;
     case model::Cause::kUnknown:
       object.kind = "reason";

@@ -26,6 +26,8 @@ Record copy_record(std::span<const std::byte> bytes) {
 
 /// Later than any clock gets, and far from where sums of times overflow.
 constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 60;
+/// Thirteen days: no recording that fits in memory is longer.
+constexpr model::DurationNs kMaxWindow = model::DurationNs{1} << 50;
 
 template <typename... Times>
 bool believable(Times... times) {
@@ -122,6 +124,12 @@ bool add_record(Recording& recording, std::span<const std::byte> bytes) {
   }
 }
 
+model::Pid pid_of(const json& process) {
+  const auto pid = process.find("pid");
+  if (pid != process.end() && pid->is_number_float()) return 0;
+  return process.value("pid", 0u);
+}
+
 void read_meta(model::Meta& meta, const json& j) {
   auto text = [&](const char* key, std::string& to) {
     if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
@@ -154,7 +162,7 @@ void read_meta(model::Meta& meta, const json& j) {
     meta.targets.clear();
     for (const auto& t : *it) {
       if (!t.is_object()) continue;
-      meta.targets.push_back({t.value("pid", 0u), t.value("comm", ""), t.value("command", "")});
+      meta.targets.push_back({pid_of(t), t.value("comm", ""), t.value("command", "")});
     }
   }
 }
@@ -176,6 +184,10 @@ void read_meta_chunk(Recording& recording, std::span<const std::byte> bytes) {
 /// A recording that its writer could not end: the window is as long as there are records.
 void close_window(Recording& recording) {
   model::Meta& meta = recording.meta;
+  if (meta.end_ns - meta.start_ns > kMaxWindow) {
+    recording.stats.bad_records++;
+    meta.end_ns = 0;
+  }
   if (meta.end_ns > meta.start_ns && meta.start_ns > 0) return;
   recording.stats.no_end = true;
   for (const auto& w : recording.waits)
@@ -183,6 +195,7 @@ void close_window(Recording& recording) {
   for (const auto& a : recording.api)
     meta.end_ns = std::max(meta.end_ns, static_cast<model::TimeNs>(a.h.ts));
   if (meta.start_ns <= 0 || meta.end_ns < meta.start_ns) meta.end_ns = meta.start_ns;
+  meta.end_ns = std::min(meta.end_ns, meta.start_ns + kMaxWindow);
 }
 
 }  // namespace

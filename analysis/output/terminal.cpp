@@ -65,7 +65,9 @@ std::string heading(const Diagnosis& d, int columns) {
 }
 
 std::string coverage(const Diagnosis& d) {
-  const char* sure = d.starved_proven_ns * 2 >= d.starved_ns ? "proven" : "likely";
+  const DurationNs likely = d.starved_ns - d.starved_proven_ns;
+  std::string sure = "proven";
+  if (likely > 0) sure = d.starved_proven_ns == 0 ? "likely" : seconds(likely) + " of it likely";
   const std::string whose = d.contexts == 1 ? "this process only"
                                             : format("sum of %llu processes",
                                                      static_cast<unsigned long long>(d.contexts));
@@ -80,8 +82,8 @@ std::string coverage(const Diagnosis& d) {
 std::string nothing_proved(const Diagnosis& d) {
   if (d.submits == 0 && d.syncs == 0) return "No call to the device was seen in this time.\n";
   if (d.syncs == 0) {
-    return "The program gave the device work but never waited for it, so the driver's calls\n"
-           "alone cannot prove that it was ever idle.\n";
+    return "The program gave the device work, but no wait for it ended in this time, so the\n"
+           "driver's calls alone cannot prove that it was ever idle.\n";
   }
   return "The device was never proved idle: no stall to explain.\n";
 }
@@ -209,7 +211,7 @@ std::string render_text(const Diagnosis& d, const TextStyle& style) {
   for (const Detail& detail : kDetails) {
     text = head + coverage(d) + percent(d.explained_ns(), d.stalled_ns()) +
            " of the stall explained.\n\n" + table(d, style, paint, detail) +
-           "\nShares are of the " + seconds(d.stalled_ns()) + " proved idle by the driver's calls";
+           "\nShares are of the " + seconds(d.stalled_ns()) + " idle by the driver's calls";
     if (d.unproven_ns * 10 > d.observed_ns()) {
       text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
     }

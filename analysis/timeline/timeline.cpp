@@ -40,37 +40,60 @@ void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
   add(pieces, {runnable, in}, State::kRunnable, &w);
 }
 
-bool same_futex(const wst_wait& a, const wst_wait& b) {
-  return a.nr == kFutex && b.nr == kFutex && a.args[0] == b.args[0];
+/// `b` goes on with the wait of `a`: on the same word, after a time-out or a wake by the same task.
+bool goes_on(const wst_wait& a, const wst_wait& b) {
+  if (a.nr != kFutex || b.nr != kFutex || a.args[0] != b.args[0]) return false;
+  if (!(a.flags & WST_WAIT_WOKEN)) return false;
+  if (a.waker_context == WST_CTX_TIMER) return true;
+  return (b.flags & WST_WAIT_WOKEN) && a.waker_context == b.waker_context &&
+         a.waker_tid == b.waker_tid;
+}
+
+/// The blocked piece that goes on with the wait of the blocked piece `i`, or `i` itself.
+std::size_t continuation(const std::vector<Piece>& pieces, std::size_t i) {
+  DurationNs ran = 0;
+  std::size_t next = i + 1;
+  for (; next < pieces.size() && pieces[next].at.lo == pieces[next - 1].at.hi; next++) {
+    if (pieces[next].state == State::kBlocked) {
+      return ran <= kLoopNs && goes_on(*pieces[i].wait, *pieces[next].wait) ? next : i;
+    }
+    if (pieces[next].state == State::kRunning) ran += pieces[next].at.length();
+  }
+  return i;
 }
 
 /// A timed wait that expired, or lost the race for the word, and waits on the same word again is
-/// one wait: it ends with the last wake-up, and whoever gave that one is the cause.
-std::vector<Piece> merge_rewaits(std::vector<Piece> pieces) {
-  std::vector<Piece> merged;
+/// one wait: it ends with the last wake-up, and whoever gave that one is the cause. The short runs
+/// between belong to it; time waiting for a CPU stays what it is.
+void merge_rewaits(std::vector<Piece>& pieces) {
   for (std::size_t i = 0; i < pieces.size(); i++) {
-    Piece piece = pieces[i];
-    while (piece.state == State::kBlocked) {
-      std::size_t next = i + 1;
-      DurationNs ran = 0;
-      while (next < pieces.size() && pieces[next].state != State::kBlocked &&
-             pieces[next].at.lo == pieces[next - 1].at.hi) {
-        if (pieces[next].state == State::kRunning) ran += pieces[next].at.length();
-        next++;
-      }
-      if (next >= pieces.size() || pieces[next].state != State::kBlocked ||
-          pieces[next].at.lo != pieces[next - 1].at.hi || ran > kLoopNs ||
-          !same_futex(*piece.wait, *pieces[next].wait)) {
-        break;
-      }
-      piece.at.hi = pieces[next].at.hi;
-      piece.wait = pieces[next].wait;
-      piece.merged = true;
-      i = next;
+    if (pieces[i].state != State::kBlocked) continue;
+    std::size_t last = i;
+    for (std::size_t next = continuation(pieces, last); next != last;
+         next = continuation(pieces, last)) {
+      last = next;
     }
-    merged.push_back(piece);
+    if (last == i) continue;
+    const wst_wait* wait = pieces[last].wait;
+    for (std::size_t p = i; p <= last; p++) {
+      if (pieces[p].state == State::kRunnable) continue;
+      pieces[p].state = State::kBlocked;
+      pieces[p].wait = wait;
+      pieces[p].merged = true;
+    }
+    i = last;
   }
-  return merged;
+  std::vector<Piece> joined;
+  for (const Piece& piece : pieces) {
+    const bool goes_on_here = !joined.empty() && piece.merged && joined.back().merged &&
+                              joined.back().wait == piece.wait &&
+                              joined.back().at.hi == piece.at.lo;
+    if (goes_on_here)
+      joined.back().at.hi = piece.at.hi;
+    else
+      joined.push_back(piece);
+  }
+  pieces = std::move(joined);
 }
 
 }  // namespace
@@ -85,9 +108,15 @@ Timeline::Timeline(const model::Recording& recording) {
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < waits.size(); i++) {
       const bool repeated = i + 1 < waits.size() && waits[i + 1]->out_ns == waits[i]->out_ns;
-      if (!repeated || !(waits[i]->flags & WST_WAIT_OPEN)) add_stay(pieces, *waits[i]);
+      if (repeated && (waits[i]->flags & WST_WAIT_OPEN)) continue;
+      const std::size_t first = pieces.size();
+      add_stay(pieces, *waits[i]);
+      const bool fault =
+          i + 1 < waits.size() && waits[i + 1]->major_faults != waits[i]->major_faults;
+      for (std::size_t p = first; p < pieces.size(); p++) pieces[p].faulted = fault;
     }
-    threads_[tid] = merge_rewaits(std::move(pieces));
+    merge_rewaits(pieces);
+    threads_[tid] = std::move(pieces);
   }
   for (const wst_slice& s : recording.slices) {
     auto& slices = slices_[s.h.cpu];

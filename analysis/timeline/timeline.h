@@ -20,6 +20,8 @@ struct Piece {
   State state;
   const wst_wait* wait;
   bool merged = false;
+  bool faulted =
+      false;  // a major page fault of the thread ended between this wait and its next one
 };
 
 /// Who ran on a CPU; slices of one CPU, by time.

@@ -43,12 +43,14 @@ bool is_timed_wait(std::int32_t nr) {
          nr == kEpollWait || nr == kEpollPwait || nr == kEpollPwait2;
 }
 
-bool is_mutex_wait(const wst_wait& wait) {
-  if (wait.nr != kFutex) return false;
+MutexEvidence mutex_evidence(const wst_wait& wait) {
+  if (wait.nr != kFutex) return MutexEvidence::kNone;
   const std::uint64_t command = wait.args[1] & kFutexCommand;
-  if (command == kFutexLockPi || command == kFutexLockPi2) return true;
-  return (command == kFutexWait || command == kFutexWaitBitset) &&
-         static_cast<std::uint32_t>(wait.args[2]) == kLockedWithWaiters;
+  if (command == kFutexLockPi || command == kFutexLockPi2) return MutexEvidence::kCommand;
+  const bool waits = command == kFutexWait || command == kFutexWaitBitset;
+  return waits && static_cast<std::uint32_t>(wait.args[2]) == kLockedWithWaiters
+             ? MutexEvidence::kValue
+             : MutexEvidence::kNone;
 }
 
 }  // namespace whystall::walk

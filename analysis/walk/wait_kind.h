@@ -11,8 +11,9 @@ namespace whystall::walk {
 bool is_file_read(std::int32_t nr);
 bool is_sleep(const wst_wait& wait);
 bool is_timed_wait(std::int32_t nr);
-/// A wait for a mutex, as glibc and the kernel's priority-inheriting futex make it: its waker held
-/// it.
-bool is_mutex_wait(const wst_wait& wait);
+/// Whether a wait is for a mutex, so that its waker held it: the kernel's own lock command says so;
+/// the value that glibc's lock waits on only suggests it, since any other word may hold it too.
+enum class MutexEvidence { kNone, kValue, kCommand };
+MutexEvidence mutex_evidence(const wst_wait& wait);
 
 }  // namespace whystall::walk

@@ -23,11 +23,13 @@ using timeline::Piece;
 using timeline::State;
 
 constexpr std::size_t kMaxDepth = 16;
+/// Waits for its output too, which is no wait for the file.
+constexpr std::int32_t kSendfile = 40;
 
 /// How the walk came to a thread.
 struct Edge {
-  bool lock = false;          // the thread held the lock that the one before waited for
-  std::uint64_t address = 0;  // of its word
+  MutexEvidence lock = MutexEvidence::kNone;  // the thread held what the one before waited for
+  std::uint64_t address = 0;                  // of the lock's word
 };
 
 /// File systems whose reads wait for a server or a daemon, which the kernel does not always count
@@ -86,24 +88,27 @@ class Walker {
         hop.file_kind = piece.wait->file_kind;
         const Confidence before = confidence_;
         if (piece.merged) confidence_ = worse(confidence_, Confidence::kLikely);
-        blocked(*piece.wait, at, edge);
+        blocked(piece, at, edge);
         confidence_ = before;
         return;
     }
   }
 
   void running(Tid tid, Interval at, Edge edge) {
-    if (edge.lock) return lock_leaf(at, tid, edge, false);
+    if (edge.lock != MutexEvidence::kNone) return lock_leaf(at, tid, edge, false);
     emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
   }
 
   void lock_leaf(Interval at, Tid holder, Edge edge, bool slept) {
-    emit(at, Cause::kLockUser, confidence_,
+    const bool sure = edge.lock == MutexEvidence::kCommand;
+    emit(at, Cause::kLockUser, sure ? confidence_ : worse(confidence_, Confidence::kLikely),
          {.address = edge.address, .tid = holder, .pid = pid_of(holder), .slept = slept});
   }
 
   /// Who ran on the CPU that it waited for; where nobody is seen, only the wait itself is known.
   void runnable(const wst_wait& wait, Interval at) {
+    // Who ran where it waited before it was moved was not recorded there to the end.
+    if (wait.flags & WST_WAIT_MIGRATED) return waiting_for_cpu(wait, at);
     TimeNs done = at.lo;
     for (const auto& slice : timeline_.ran_on(wait.h.cpu, at)) {
       const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
@@ -121,14 +126,15 @@ class Walker {
     emit(at, Cause::kCpuWaiting, confidence_, {.tid = wait.tid, .pid = wait.tgid});
   }
 
-  void blocked(const wst_wait& wait, Interval at, Edge edge) {
+  void blocked(const Piece& piece, Interval at, Edge edge) {
+    const wst_wait& wait = *piece.wait;
     if (wait.flags & WST_WAIT_FREEZE) return unknown(at, wait.tid, Reason::kStopped);
     if (is_file_read(wait.nr) && wait.file_kind == WST_FILE_REGULAR &&
         !(wait.flags & WST_WAIT_NO_FILE)) {
-      return file_read(wait, at);
+      return file_read(wait, piece.faulted, at);
     }
     if (is_sleep(wait)) {
-      if (edge.lock) return lock_leaf(at, wait.tid, edge, true);
+      if (edge.lock != MutexEvidence::kNone) return lock_leaf(at, wait.tid, edge, true);
       return emit(at, Cause::kWaitSleep, confidence_, {.tid = wait.tid, .pid = wait.tgid});
     }
     if (!(wait.flags & WST_WAIT_WOKEN)) {
@@ -158,13 +164,15 @@ class Walker {
   /// The wait is for the file when the kernel counted it as I/O; on a served file system also when
   /// it did not. Anything else inside read() is a kernel lock or memory, and naming the file would
   /// be wrong.
-  void file_read(const wst_wait& wait, Interval at) {
+  void file_read(const wst_wait& wait, bool faulted, Interval at) {
     const model::FileKey key{wait.ino, wait.dev, wait.generation};
     const auto file = recording_.files.find(key);
     const bool named = file != recording_.files.end();
     Confidence confidence = confidence_;
+    // The call's own buffer may have been the cold page.
+    if (faulted) return unknown(at, wait.tid, Reason::kInsideRead);
     if (!(wait.flags & WST_WAIT_IOWAIT)) {
-      if (!named || !is_served_fs(file->second.fs_type))
+      if (!named || wait.nr == kSendfile || !is_served_fs(file->second.fs_type))
         return unknown(at, wait.tid, Reason::kInsideRead);
       confidence = worse(confidence, Confidence::kLikely);
     }
@@ -184,7 +192,7 @@ class Walker {
       return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely),
                   {.pid = wait.waker_tgid});
     }
-    walk(waker, at, {is_mutex_wait(wait), wait.args[0]});
+    walk(waker, at, {mutex_evidence(wait), wait.args[0]});
   }
 
   void unknown(Interval at, Tid tid, Reason reason) {

@@ -77,6 +77,7 @@ enum wst_wait_flag {
 	WST_WAIT_KERNEL = 1 << 8,  /* kernel thread or worker: registers say nothing */
 	WST_WAIT_COMPAT = 1 << 9,  /* 32-bit system call: nr is not decoded */
 	WST_WAIT_FREEZE = 1 << 10, /* stopped, traced or frozen */
+	WST_WAIT_MIGRATED = 1 << 12,  /* moved to another CPU while it was runnable */
 	WST_WAIT_POLL_MORE = 1 << 11, /* poll() on several: the object is the first */
 };
 
@@ -96,9 +97,19 @@ enum wst_file_kind {
 	WST_FILE_CHAR = 3,
 	WST_FILE_BLOCK = 4,
 	WST_FILE_PIPE = 5,
-	WST_FILE_SOCKET = 6,
-	WST_FILE_ANON = 7, /* eventfd, epoll, timerfd, pidfd… */
+	WST_FILE_SOCKET = 6, /* of a family that is not told apart */
+	WST_FILE_ANON = 7,   /* of a kind that is not told apart */
 	WST_FILE_OTHER = 8,
+	WST_FILE_UNIX = 9,
+	WST_FILE_INET = 10, /* IPv4 and IPv6 */
+	WST_FILE_EVENTFD = 11,
+	WST_FILE_EPOLL = 12,
+	WST_FILE_TIMERFD = 13,
+	WST_FILE_SIGNALFD = 14,
+	WST_FILE_INOTIFY = 15,
+	WST_FILE_PIDFD = 16,
+	WST_FILE_MEMFD = 17,
+	WST_FILE_IO_URING = 18,
 };
 
 struct wst_wait {
@@ -124,8 +135,10 @@ struct wst_wait {
 	__u8 waker_vec;
 	__u8 file_kind;
 	__u8 reserved;
+	__u32 major_faults; /* of the task at out_ns: rises when a wait was a page fault's */
+	__u32 reserved2;
 };
-WST_ASSERT_SIZE(wst_wait, 136);
+WST_ASSERT_SIZE(wst_wait, 144);
 
 struct wst_slice {
 	struct wst_hdr h; /* ts: end */
@@ -162,7 +175,8 @@ enum wst_api_kind {
 	WST_API_SYNC_CONTEXT = 3, /* returned: all work of the context was done */
 	WST_API_SYNC_EVENT = 4,   /* returned: all work before the event's last record was done */
 	WST_API_RECORD_EVENT = 5, /* ts = entry */
-	WST_API_SYNC_COPY = 6,    /* a submit that returns when its stream is done */
+	WST_API_CONTEXT = 7,   /* the thread's context becomes `event`; ~0: one that is not known */
+	WST_API_SYNC_COPY = 6, /* a submit that returns when its stream is done */
 };
 
 struct wst_api {

@@ -54,6 +54,7 @@ struct task_ctx {
 	__u32 dev;
 	__u32 generation;
 	__s32 fd;
+	__u32 major_faults;
 	__u8 file_kind;
 	/* The driver call that is going on. */
 	__u64 api_entry_ns;

@@ -47,6 +47,7 @@ struct task_struct {
 	pid_t tgid;
 	struct task_struct *real_parent;
 	u64 start_time;
+	unsigned long maj_flt;
 	char comm[16];
 	struct files_struct *files;
 };
@@ -101,6 +102,23 @@ struct file {
 	loff_t f_pos;
 };
 
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -151,6 +169,14 @@ struct bpf_iter__task {
 
 #define TIMER_SOFTIRQ 1
 #define NET_RX_SOFTIRQ 3
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+
+#define TMPFS_MAGIC 0x01021994
+#define ANON_INODE_FS_MAGIC 0x09041934
+#define PID_FS_MAGIC 0x50494446
 
 #define S_IFMT 00170000
 #define S_IFSOCK 0140000

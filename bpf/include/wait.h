@@ -7,6 +7,7 @@
 #define WHYSTALL_BPF_WAIT_H
 
 #include "common.h"
+#include "file_kind.h"
 
 #define NR_READ 0
 #define NR_POLL 7
@@ -81,27 +82,6 @@ static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 f
 	return file;
 }
 
-static __always_inline __u8 file_kind_of(umode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return WST_FILE_REGULAR;
-	case S_IFDIR:
-		return WST_FILE_DIRECTORY;
-	case S_IFCHR:
-		return WST_FILE_CHAR;
-	case S_IFBLK:
-		return WST_FILE_BLOCK;
-	case S_IFIFO:
-		return WST_FILE_PIPE;
-	case S_IFSOCK:
-		return WST_FILE_SOCKET;
-	case 0: /* the inode that all anonymous files share has no type */
-		return WST_FILE_ANON;
-	}
-	return WST_FILE_OTHER;
-}
-
 /* The file position that the call names, else the file's own. */
 static __always_inline __u64 asked_position(const struct task_ctx *t, struct file *file)
 {
@@ -122,7 +102,7 @@ static __always_inline void note_file(struct task_struct *task, struct task_ctx 
 	t->ino = BPF_CORE_READ(inode, i_ino);
 	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	t->generation = BPF_CORE_READ(inode, i_generation);
-	t->file_kind = file_kind_of(BPF_CORE_READ(inode, i_mode));
+	t->file_kind = file_kind_of(file, inode);
 	t->pos = asked_position(t, file);
 }
 
@@ -153,6 +133,11 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	__s32 nr;
 
 	forget_wait(t);
+	/* First: a stop happens on the way out of a call, whose registers no longer tell. */
+	if (state & TASK_STOPPED_TRACED_FROZEN) {
+		t->wait_flags |= WST_WAIT_FREEZE;
+		return;
+	}
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		t->wait_flags |= WST_WAIT_KERNEL;
 		return;
@@ -175,10 +160,6 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	t->args[1] = regs->si;
 	t->args[2] = regs->dx;
 	t->args[3] = regs->r10;
-	if (state & TASK_STOPPED_TRACED_FROZEN) {
-		t->wait_flags |= WST_WAIT_FREEZE;
-		return;
-	}
 	if (has_fd_argument(nr)) {
 		t->fd = (__s32)t->args[0];
 	} else if (nr == NR_SENDFILE) {
@@ -223,6 +204,10 @@ static __always_inline void emit_wait(struct task_struct *task, struct task_ctx 
 	r->cpu_out = t->cpu_out;
 	r->file_kind = t->file_kind;
 	r->reserved = 0;
+	r->major_faults = t->major_faults;
+	r->reserved2 = 0;
+	if (extra_flags & WST_WAIT_OPEN) /* made by the dump, which runs on any CPU */
+		r->h.cpu = task->thread_info.cpu;
 	if (t->wake_ns > t->in_ns && t->wake_ns) {
 		flags |= WST_WAIT_WOKEN;
 		r->wake_ns = t->wake_ns;
@@ -260,6 +245,7 @@ static __always_inline void emit_run(struct task_struct *task, const struct task
 	r->tgid = task->tgid;
 	r->nr = -1;
 	r->waker_nr = -1;
+	r->major_faults = (__u32)task->maj_flt;
 	r->flags = WST_WAIT_RUNNING | WST_WAIT_OPEN;
 	submit(r);
 }

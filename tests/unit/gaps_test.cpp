@@ -215,7 +215,12 @@ TEST_F(FindGaps, TheGapNamesTheThreadWhoseSubmitEndedIt) {
 TEST_F(FindGaps, AGapThatNothingEndedLastsToTheEndOfTheWindow) {
   start_proven();
   b.submit(2_ms, kSibling).sync_context(3_ms, 60_ms, kMain);
-  EXPECT_EQ(gaps(), (Found{{.lo = 60_ms, .hi = 100_ms, .tid = kSibling, .open = true}}));
+  EXPECT_EQ(gaps(), (Found{{.lo = 60_ms,
+                            .hi = 100_ms,
+                            .confidence = Confidence::kLikely,
+                            .tid = kSibling,
+                            .open = true}}))
+      << "the sibling may still have been inside its submit";
 }
 
 TEST_F(FindGaps, ALaterSyncDoesNotBeginTheGapAgain) {
@@ -235,7 +240,31 @@ TEST_F(FindGaps, ClipsToTheWindow) {
   b.window(15_ms, 25_ms);
   b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(20_ms, kMain);
   b.sync_context(21_ms, 22_ms, kMain).submit(30_ms, kMain);
-  EXPECT_EQ(gaps(), (Found{{15_ms, 20_ms}, {22_ms, 25_ms}}));
+  EXPECT_EQ(gaps(), (Found{{22_ms, 25_ms}})) << "the first proof was asked for before the window";
+}
+
+TEST_F(FindGaps, AProofOfOneContextSaysNothingOfAnother) {
+  start_proven();
+  b.set_context(1_ms, kMain, 0xa).submit(2_ms, kMain);
+  b.set_context(3_ms, kMain, 0xb).sync_context(4_ms, 10_ms, kMain).submit(20_ms, kMain);
+  EXPECT_EQ(gaps(), Found{});
+  b.sync_context(21_ms, 30_ms, kMain).set_context(31_ms, kMain, 0xa);
+  b.sync_context(32_ms, 40_ms, kMain).submit(50_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{.lo = 40_ms, .hi = 50_ms, .confidence = Confidence::kLikely}}));
+}
+
+TEST_F(FindGaps, OneContextThatIsSetAgainIsStillOne) {
+  start_proven();
+  b.set_context(1_ms, kMain, 0xa).submit(2_ms, kMain).set_context(3_ms, kMain, 0xa);
+  b.sync_context(4_ms, 10_ms, kMain).submit(20_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{10_ms, 20_ms}}));
+}
+
+TEST_F(FindGaps, ASiblingThatCalledAgainBeforeTheProofHadLeftItsSubmit) {
+  start_proven();
+  b.submit(2_ms, kSibling).record_event(3_ms, kSibling, kEvent);
+  b.sync_context(4_ms, 10_ms, kMain).submit(20_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{10_ms, 20_ms}}));
 }
 
 TEST_F(FindGaps, LeavesOutWhatLiesOutsideTheWindow) {

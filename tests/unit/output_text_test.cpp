@@ -213,7 +213,7 @@ TEST(RenderText, SaysWhyNothingIsProved) {
   d.submits = d.syncs = 0;
   EXPECT_NE(screen(d).find("No call to the device"), std::string::npos);
   d.submits = 5;
-  EXPECT_NE(screen(d).find("never waited"), std::string::npos);
+  EXPECT_NE(screen(d).find("no wait for it ended"), std::string::npos);
   d.syncs = 5;
   EXPECT_NE(screen(d).find("never proved idle"), std::string::npos);
   expect_fits(screen(d));

@@ -157,14 +157,27 @@ TEST(TimelineMerge, TimedRewaitsOnOneWordAreOneWaitThatEndsWithTheLastWakeUp) {
   b.blocked(kThread, 1_ms, 2_ms, 7_ms, 8_ms).for_word(kWord).woken_in(WST_CTX_TIMER);
   b.blocked(kThread, 8_ms, 8_ms + 50_us, 13_ms, 14_ms).for_word(kWord).woken_in(WST_CTX_TIMER);
   b.blocked(kThread, 14_ms, 14_ms + 50_us, 17_ms, 18_ms).for_word(kWord).woken_by(42, 1);
-  EXPECT_EQ(
-      pieces_of(b),
-      (Pieces{{1_ms, 2_ms, kRunning}, {2_ms, 17_ms, kBlocked, true}, {17_ms, 18_ms, kRunnable}}));
+  EXPECT_EQ(pieces_of(b), (Pieces{{1_ms, 2_ms, kRunning},
+                                  {2_ms, 7_ms, kBlocked, true},
+                                  {7_ms, 8_ms, kRunnable},
+                                  {8_ms, 13_ms, kBlocked, true},
+                                  {13_ms, 14_ms, kRunnable},
+                                  {14_ms, 17_ms, kBlocked, true},
+                                  {17_ms, 18_ms, kRunnable}}))
+      << "time waiting for a CPU stays what it is";
   const auto recording = b.build();
   const Timeline timeline(recording);
   const Piece* merged = timeline.before(kThread, 5_ms);
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->wait->waker_tid, 42u);
+}
+
+// Two items of a queue from two workers: the first wait was for the first worker.
+TEST(TimelineMerge, WakesByDifferentTasksStayApart) {
+  RecordingBuilder b;
+  b.blocked(kThread, 1_ms, 2_ms, 7_ms, 7_ms).for_word(kWord).woken_by(41, 1);
+  b.blocked(kThread, 7_ms, 7_ms + 50_us, 9_ms, 9_ms).for_word(kWord).woken_by(42, 1);
+  for (const auto& piece : pieces_of(b)) EXPECT_FALSE(piece.merged);
 }
 
 TEST(TimelineMerge, WaitsOnDifferentWordsStayApart) {

@@ -100,7 +100,7 @@ constexpr std::uint64_t kLock = 0x7f0012345678;
 TEST_F(Walk, NamesTheLockAndItsHolderThatComputed) {
   waits(kMain).for_lock(kLock).woken_by(kWorker, kMain);
   b.running(kWorker, 5_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 lock.user proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 lock.user likely"}));
   const auto leaf = leaf_at(20_ms, 10_ms, 50_ms);
   EXPECT_EQ(leaf.object.address, kLock);
   EXPECT_EQ(leaf.object.tid, kWorker);
@@ -112,8 +112,8 @@ TEST_F(Walk, NamesTheLockAndItsHolderThatSlept) {
   waits(kMain).for_lock(kLock).woken_by(kWorker, kMain);
   b.blocked(kWorker, 5_ms, 12_ms, 48_ms).sleeping().woken_in(WST_CTX_TIMER);
   b.running(kWorker, 48_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..12 lock.user proven", "12..48 lock.user proven",
-                                        "48..50 lock.user proven"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..12 lock.user likely", "12..48 lock.user likely",
+                                        "48..50 lock.user likely"}));
   EXPECT_TRUE(leaf_at(20_ms, 10_ms, 50_ms).object.slept);
   EXPECT_FALSE(leaf_at(49_ms, 10_ms, 50_ms).object.slept);
 }

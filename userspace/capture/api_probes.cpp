@@ -109,17 +109,18 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
       place.offsets.push_back(probes[i].file_offset);
       place.cookies.push_back(cookie_of(probes[i], i));
     }
-    // Returns before entries: an entry without its return would be kept for a later return.
+    // Submits first: a proof while they are not seen would be none. Returns before entries: an
+    // entry without its return would be kept for a later return.
+    if (!submits.offsets.empty()) {
+      auto link = link_multi(programs.submit, path, submits, 0);
+      if (!link) return link.error();
+      attached.multi_links_.push_back(std::move(*link));
+    }
     const std::pair<bpf_program*, std::uint32_t> waits[] = {{programs.sync_return, kMultiReturn},
                                                             {programs.sync, 0}};
     for (const auto& [program, flags] : waits) {
       if (syncs.offsets.empty()) break;
       auto link = link_multi(program, path, syncs, flags);
-      if (!link) return link.error();
-      attached.multi_links_.push_back(std::move(*link));
-    }
-    if (!submits.offsets.empty()) {
-      auto link = link_multi(programs.submit, path, submits, 0);
       if (!link) return link.error();
       attached.multi_links_.push_back(std::move(*link));
     }

@@ -38,6 +38,9 @@ class ApiProbes {
   static Result<ApiProbes> attach(const ApiPrograms& programs, const std::string& path,
                                   const std::vector<ApiProbe>& probes, bool multi);
 
+  /// Lets go of the links that detach fast; what is left goes with this object.
+  void detach_multi() { multi_links_.clear(); }
+
   bool complete() const { return complete_; }
 
  private:

@@ -34,6 +34,16 @@ constexpr std::array kKnown = {
     Known{"cuEventSynchronize", WST_API_SYNC_EVENT, kNone, 0},
     Known{"cuEventRecord", WST_API_RECORD_EVENT, 1, 0},
     Known{"cuEventRecordWithFlags", WST_API_RECORD_EVENT, 1, 0},
+    // Which context a thread's next calls mean: with two of them, a proof of one says nothing of
+    // the other.
+    Known{"cuCtxSetCurrent", WST_API_CONTEXT, kNone, 0},
+    Known{"cuCtxPushCurrent_v2", WST_API_CONTEXT, kNone, 0},
+    Known{"cuCtxPushCurrent", WST_API_CONTEXT, kNone, 0},
+    Known{"cuCtxPopCurrent_v2", WST_API_CONTEXT, kNone, kUnknown},
+    Known{"cuCtxPopCurrent", WST_API_CONTEXT, kNone, kUnknown},
+    Known{"cuCtxCreate_v2", WST_API_CONTEXT, kNone, kUnknown},
+    Known{"cuCtxCreate_v3", WST_API_CONTEXT, kNone, kUnknown},
+    Known{"cuCtxCreate_v4", WST_API_CONTEXT, kNone, kUnknown},
     Known{"cuLaunchCooperativeKernel", WST_API_SUBMIT, 8, kNone},
     Known{"cuMemcpyDtoDAsync_v2", WST_API_SUBMIT, 3, kNone},
     Known{"cuMemcpyAsync", WST_API_SUBMIT, 3, kNone},

@@ -116,9 +116,10 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
   if (auto status = state->attach(programs.wst_newtask); !status) return status.error();
   if (auto status = run_iterator(programs.wst_adopt); !status) return status.error();
   for (bpf_program* program :
-       {programs.wst_irq_in, programs.wst_irq_out, programs.wst_ipi_in, programs.wst_ipi_out,
-        programs.wst_irq_work_in, programs.wst_irq_work_out, programs.wst_timer_in,
-        programs.wst_timer_out, programs.wst_softirq_in, programs.wst_softirq_out,
+       {programs.wst_irq_handler_entry, programs.wst_irq_handler_exit,
+        programs.wst_call_function_single_entry, programs.wst_call_function_single_exit,
+        programs.wst_irq_work_entry, programs.wst_irq_work_exit, programs.wst_hrtimer_expire_entry,
+        programs.wst_hrtimer_expire_exit, programs.wst_softirq_entry, programs.wst_softirq_exit,
         programs.wst_rename, programs.wst_process_exit, programs.wst_migrate,
         programs.wst_wakeup_new, programs.wst_waking, programs.wst_switch}) {
     if (auto status = state->attach(program); !status) return status.error();
@@ -145,6 +146,12 @@ int Kernel::consume(const Take& take) {
 
 Status Kernel::dump_open_waits() {
   return run_iterator(state_->skeleton->progs.wst_dump);
+}
+
+void Kernel::detach() {
+  for (bpf_link* link : state_->links) bpf_link__destroy(link);
+  state_->links.clear();
+  state_->api.detach_multi();
 }
 
 std::vector<wst_loss> Kernel::losses() const {

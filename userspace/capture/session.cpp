@@ -49,18 +49,6 @@ Result<std::vector<Target>> open_targets(const std::vector<pid_t>& pids) {
   return targets;
 }
 
-Result<target::MappedLibrary> driver_library_of(const std::vector<pid_t>& pids) {
-  for (const pid_t root : pids) {
-    for (const pid_t pid : target::with_descendants(root)) {
-      if (auto library = target::find_driver_library(pid)) return *library;
-    }
-  }
-  return Error{ErrorCode::kCannotTrace, "process " + std::to_string(pids.front()) +
-                                            " and its children have not loaded an accelerator's "
-                                            "driver (libcuda.so.1), so there is no stall to "
-                                            "explain; give the process that uses the device"};
-}
-
 bool all_ended(const std::vector<Target>& targets, int timeout_ms) {
   std::vector<pollfd> fds;
   for (const Target& t : targets) fds.push_back({t.pidfd.get(), POLLIN, 0});
@@ -72,6 +60,25 @@ bool all_ended(const std::vector<Target>& targets, int timeout_ms) {
   std::erase_if(fds, [](const pollfd& f) { return f.revents != 0; });
   poll(fds.data(), fds.size(), timeout_ms);
   return false;
+}
+
+/// Whatever failed while a target ended failed because of that.
+Error unless_gone(Error error, const std::vector<Target>& targets) {
+  if (!all_ended(targets, 0)) return error;
+  return {ErrorCode::kTargetGone, "process " + std::to_string(targets.front().process.pid) +
+                                      " ended before anything was recorded"};
+}
+
+Result<target::MappedLibrary> driver_library_of(const std::vector<pid_t>& pids) {
+  for (const pid_t root : pids) {
+    for (const pid_t pid : target::with_descendants(root)) {
+      if (auto library = target::find_driver_library(pid)) return *library;
+    }
+  }
+  return Error{ErrorCode::kCannotTrace, "process " + std::to_string(pids.front()) +
+                                            " and its children have not loaded an accelerator's "
+                                            "driver (libcuda.so.1), so there is no stall to "
+                                            "explain; give the process that uses the device"};
 }
 
 json start_meta(const std::vector<Target>& targets, const target::MappedLibrary& library,
@@ -118,9 +125,9 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
   auto targets = open_targets(options.pids);
   if (!targets) return targets.error();
   auto library = driver_library_of(options.pids);
-  if (!library) return library.error();
+  if (!library) return unless_gone(library.error(), *targets);
   auto exports = target::exported_functions(library->open_path);
-  if (!exports) return exports.error();
+  if (!exports) return unless_gone(exports.error(), *targets);
   const auto probes = plan_api_probes(*exports);
   if (probes.empty()) {
     return Error{ErrorCode::kCannotTrace,
@@ -129,7 +136,9 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
 
   auto kernel = Kernel::load(options.pids);
   if (!kernel) return kernel.error();
-  if (auto status = kernel->attach_api(library->open_path, probes); !status) return status.error();
+  if (auto status = kernel->attach_api(library->open_path, probes); !status) {
+    return unless_gone(status.error(), *targets);
+  }
   // Last, so that what could not be traced leaves no empty file behind.
   auto writer = recording::Writer::create(options.output);
   if (!writer) return writer.error();
@@ -185,6 +194,7 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
     lost += loss.count;
     take(std::as_bytes(std::span(&loss, 1)));
   }
+  kernel->detach();
   if (!write_error) {
     const json meta = {{"end_ns", end}, {"stopped_by", reason_name(reason)}};
     if (auto status = writer->add_meta(dump_strict(meta)); !status) write_error = status.error();

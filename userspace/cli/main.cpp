@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <new>
 
 #include "commands.h"
 
@@ -50,7 +51,7 @@ Result<WhyOptions> why_options(const TraceArguments& arguments, Format format, b
 
 }  // namespace
 
-int main(int argc, char** argv) {
+static int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(kAbout, "whystall");
   app.set_version_flag("--version", std::string("whystall ") + WHYSTALL_VERSION);
@@ -101,4 +102,12 @@ int main(int argc, char** argv) {
   }
   auto options = why_options(why_arguments, json ? Format::kJson : Format::kText, true);
   return options ? run_why(*options) : fail(options.error());
+}
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail({ErrorCode::kUnreadable, "the recording needs more memory than there is"});
+  }
 }

@@ -63,7 +63,8 @@ std::string newest_recording() {
 }  // namespace
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "whystall: %s\n", error.text.c_str());
+  // Names of files and processes may hold what would drive the terminal.
+  std::fprintf(stderr, "whystall: %s\n", output::printable(error.text).c_str());
   return static_cast<int>(error.code);
 }
 

@@ -39,6 +39,15 @@ pid_t parent_of(pid_t pid) {
   return parent;
 }
 
+/// "ADDRESS PERMISSIONS OFFSET DEVICE INODE PATH": a named piece of memory has a name that the
+/// process chose, and no inode.
+bool has_inode(const std::string& line) {
+  std::istringstream fields(line);
+  std::string range, permissions, offset, device, inode;
+  fields >> range >> permissions >> offset >> device >> inode;
+  return !inode.empty() && inode != "0";
+}
+
 bool is_driver_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
@@ -54,6 +63,12 @@ Result<Process> look_up(pid_t pid) {
   }
   // A thread's number also has a directory in /proc, but is not a process.
   const std::string status = read_file(proc_path(pid, "status"));
+  if (const std::size_t state = status.find("\nState:"); state != std::string::npos) {
+    const std::size_t letter = status.find_first_not_of(" \t", state + 7);
+    if (letter != std::string::npos && (status[letter] == 'Z' || status[letter] == 'X')) {
+      return Error{ErrorCode::kTargetGone, "process " + std::to_string(pid) + " has ended already"};
+    }
+  }
   const std::size_t at = status.find("\nTgid:");
   const pid_t tgid = at == std::string::npos ? pid : std::atoi(status.c_str() + at + 6);
   if (tgid != pid) {
@@ -90,7 +105,7 @@ std::optional<MappedLibrary> find_driver_library(pid_t pid) {
     std::string path = line.substr(slash);
     constexpr std::string_view kDeleted = " (deleted)";
     if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
-    if (!is_driver_name(path)) continue;
+    if (!is_driver_name(path) || !has_inode(line)) continue;
     // map_files leads to the exact file, also when its name now belongs to another.
     const std::string range = line.substr(0, line.find(' '));
     return MappedLibrary{pid, path, proc_path(pid, ("map_files/" + range).c_str())};

@@ -57,6 +57,7 @@ class Attempts:
             "objects_over_ns": max(0, scoring.object_sum_error(report)),
             "lost_records": report["lost_records"], "injected_ns": scoring.injected_ns(run),
             "control_idle_per_step_ns": round(control_ns), "device_idle_ns": device_idle(run),
+            "over_claimed_ns": max(0, stalled_ns - device_idle(run)),  # idle is a fact: more was never there
             "truth": truth, "attributed": attributed_by_name(report),
         }
 
@@ -84,7 +85,7 @@ class Attempts:
         error = max((r["conservation_error_ns"] for r in runs), default=0)
         bar = BAR_SCORE if self.case.cause else 1 - BAR_FALSE
         ok = (len(runs) >= wanted and score >= bar and decoy <= BAR_DECOY and error == 0
-              and all(r["objects_over_ns"] == 0 for r in runs))
+              and all(r["objects_over_ns"] == 0 and r["over_claimed_ns"] == 0 for r in runs))
         return {
             "scenario": self.case.name, "ok": ok, "score": round(score, 4), "decoy_share": round(decoy, 4),
             "conservation_error_ns": error,

@@ -160,6 +160,9 @@ class RecordingBuilder {
   RecordingBuilder& sync_context(TimeNs entry, TimeNs at, Tid tid, int result = 0) {
     return add_api(WST_API_SYNC_CONTEXT, entry, at, tid, WST_STREAM_LEGACY, 0, result);
   }
+  RecordingBuilder& set_context(TimeNs at, Tid tid, std::uint64_t context) {
+    return add_api(WST_API_CONTEXT, at, at, tid, WST_STREAM_LEGACY, context, 0);
+  }
   RecordingBuilder& record_event(TimeNs at, Tid tid, std::uint64_t event,
                                  std::uint64_t stream = kStream) {
     return add_api(WST_API_RECORD_EVENT, at, at, tid, stream, event, 0);

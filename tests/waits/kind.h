@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace waits {
+
+/// Who ends the wait.
+enum class Waker {
+  kThread,  // the helper thread, by calling `wake`
+  kChild,   // a child process, by calling `wake` or by its end
+  kTimer,   // the kernel, when the time is over
+  kAny,     // not checked: the kernel hands the wake-up on in its own way
+};
+
+/// One way to wait. `prepare` sets the scene and returns what the wait is on; `wait` blocks until
+/// `wake`, which the waker calls kWaitNs after the wait began, or until the time is over.
+struct Kind {
+  const char* name;
+  int nr;                 // the system call it blocks in; -1: a page fault
+  const char* file_kind;  // "" if it waits on no file
+  Waker waker;
+  std::function<int()>
+      prepare;  // returns the descriptor that names the object, -1 if there is none
+  std::function<void()> wait;
+  std::function<void()> wake;
+};
+
+constexpr std::int64_t kWaitNs = 30'000'000;
+
+std::int64_t now_ns();
+/// clock_nanosleep, restarted after signals.
+void sleep_ns(std::int64_t ns);
+/// Ends the program, saying what failed, unless `result` is not negative. Returns `result`.
+long must(const char* what, long result);
+
+/// Each file defines one group of kinds.
+void add_pipes(std::vector<Kind>& kinds);
+void add_sockets(std::vector<Kind>& kinds);
+void add_anonymous_files(std::vector<Kind>& kinds);
+void add_locks(std::vector<Kind>& kinds);
+void add_processes(std::vector<Kind>& kinds);
+void add_times(std::vector<Kind>& kinds);
+/// Files under `directory`, whose reads are slow.
+void add_slow_files(std::vector<Kind>& kinds, const std::string& directory);
+
+}  // namespace waits
