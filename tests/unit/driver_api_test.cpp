@@ -11,7 +11,10 @@ namespace {
 
 std::vector<ApiProbe> plan(const std::vector<const char*>& names) {
   std::vector<target::Export> exports;
-  for (const char* name : names) exports.push_back({name, 0x1000 + 0x10 * exports.size()});
+  for (const char* name : names) {
+    const std::uint64_t function = 0x1000 + 0x10 * exports.size();
+    exports.push_back({name, function, function + 10});
+  }
   return plan_api_probes(exports);
 }
 
@@ -64,6 +67,7 @@ TEST(PlanApiProbes, ReadsEachFunctionsStreamAndEventWhereTheyAre) {
     EXPECT_EQ(probe.event_arg, want.event_arg) << want.name;
     EXPECT_FALSE(probe.per_thread) << want.name;
     EXPECT_EQ(probe.file_offset, 0x1000u);
+    EXPECT_EQ(probe.probe_offset, 0x100au);
   }
 }
 
@@ -114,11 +118,11 @@ TEST(PlanApiProbes, LeavesOutWhatSubmitsNothing) {
 }
 
 TEST(PlanApiProbes, PutsOneProbeOnAnAddress) {
-  const auto probes = plan_api_probes({{"cuMemcpyAsync_ptsz", 0x10},
-                                       {"cuLaunchKernel", 0x20},
-                                       {"cuMemcpyAsync", 0x10},
-                                       {"cuLaunchSomethingNew", 0x20},
-                                       {"cuCtxSynchronize", 0x30}});
+  const auto probes = plan_api_probes({{"cuMemcpyAsync_ptsz", 0x10, 0x10},
+                                       {"cuLaunchKernel", 0x20, 0x20},
+                                       {"cuMemcpyAsync", 0x10, 0x10},
+                                       {"cuLaunchSomethingNew", 0x20, 0x20},
+                                       {"cuCtxSynchronize", 0x30, 0x30}});
   ASSERT_EQ(probes.size(), 3u);
   std::set<std::string> symbols;
   for (const auto& probe : probes) symbols.insert(probe.symbol);

@@ -52,6 +52,32 @@ TEST(ExportedFunctions, AreFunctionsOnlyAndOnlyTheExportedOnes) {
   EXPECT_FALSE(find(exports.value(), "__cxa_finalize")) << "imported";
 }
 
+TEST(ExportedFunctions, AreProbedWithinThem) {
+  const auto exports = exported_functions(libc_path());
+  ASSERT_TRUE(exports.ok()) << exports.error().text;
+  for (const Export& e : exports.value()) {
+    EXPECT_GE(e.probe_offset, e.file_offset) << e.name;
+    EXPECT_LT(e.probe_offset, e.file_offset + 64) << e.name;
+  }
+}
+
+#ifdef WHYSTALL_DRIVER_LIBRARY
+TEST(ExportedFunctions, OfADriverLibraryAreProbedBehindTheirGuard) {
+  const Bytes file = testing::read_bytes(WHYSTALL_DRIVER_LIBRARY);
+  const auto exports = exported_functions(WHYSTALL_DRIVER_LIBRARY);
+  ASSERT_TRUE(exports.ok()) << exports.error().text;
+  std::size_t api = 0;
+  for (const Export& e : exports.value()) {
+    if (!e.name.starts_with("cu")) continue;
+    api++;
+    EXPECT_EQ(e.probe_offset, e.file_offset + 10) << e.name;
+    ASSERT_LT(e.probe_offset, file.size());
+    EXPECT_EQ(file[e.probe_offset], 0x74) << e.name;
+  }
+  EXPECT_GT(api, 20u);
+}
+#endif
+
 TEST(ExportedFunctions, OfWhatIsNoLibraryAreAnErrorThatNamesTheFile) {
   const TempDir dir;
   const std::string text = dir.file("text");
@@ -74,6 +100,7 @@ class DamagedLibrary : public ::testing::Test {
     const auto exports = exported_functions(path_);
     if (exports.ok()) {
       EXPECT_FALSE(exports.value().empty());
+      for (const Export& e : exports.value()) EXPECT_LT(e.probe_offset - e.file_offset, 64u);
     } else {
       EXPECT_EQ(exports.error().code, ErrorCode::kCannotTrace);
       EXPECT_FALSE(exports.error().text.empty());

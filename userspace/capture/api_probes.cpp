@@ -106,7 +106,7 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
     Place submits, syncs;
     for (std::size_t i = 0; i < probes.size(); i++) {
       Place& place = probes[i].waits() ? syncs : submits;
-      place.offsets.push_back(probes[i].file_offset);
+      place.offsets.push_back(probes[i].probe_offset);
       place.cookies.push_back(cookie_of(probes[i], i));
     }
     // Submits first: a proof while they are not seen would be none. Returns before entries: an
@@ -131,7 +131,7 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
     LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(probe, symbol),
                 .retprobe = at_return);
     bpf_link* link =
-        bpf_program__attach_uprobe_opts(program, -1, path.c_str(), probe.file_offset, &options);
+        bpf_program__attach_uprobe_opts(program, -1, path.c_str(), probe.probe_offset, &options);
     if (!link) return errno;
     attached.links_.push_back(link);
     return 0;

@@ -84,17 +84,17 @@ BaseName base_name(std::string_view symbol) {
 }
 
 std::optional<ApiProbe> probe_for(const target::Export& exported) {
-  const auto [name, per_thread] = base_name(exported.name);
+  const auto& [symbol, function, place] = exported;
+  const auto [name, per_thread] = base_name(symbol);
   for (std::size_t i = 0; i < kKnown.size(); i++) {
     const Known& k = kKnown[i];
     if (k.name != name) continue;
     const int priority = static_cast<int>(i) * 2 + (per_thread ? 1 : 0);
-    return ApiProbe{exported.name, exported.file_offset, k.call,  k.stream_arg,
-                    k.event_arg,   per_thread,           priority};
+    return ApiProbe{symbol,       function,    place,      k.call,
+                    k.stream_arg, k.event_arg, per_thread, priority};
   }
   if (submits_by_name(name)) {
-    return ApiProbe{
-        exported.name, exported.file_offset, WST_API_SUBMIT, kUnknown, kNone, per_thread, 1000};
+    return ApiProbe{symbol, function, place, WST_API_SUBMIT, kUnknown, kNone, per_thread, 1000};
   }
   return std::nullopt;
 }

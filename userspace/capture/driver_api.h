@@ -14,7 +14,8 @@ namespace whystall::capture {
 /// A probe on one function of the driver library.
 struct ApiProbe {
   std::string symbol;
-  std::uint64_t file_offset;
+  std::uint64_t file_offset;   // of the function
+  std::uint64_t probe_offset;  // see target::Export; for a return too: [rsp] is where it returns to
   wst_api_kind call;
   std::uint8_t stream_arg;  // as in WST_COOKIE
   std::uint8_t event_arg;

@@ -4,13 +4,18 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/fd.h"
+#include "target/prologue.h"
 
 namespace whystall::target {
 
@@ -18,6 +23,11 @@ namespace {
 
 struct Segment {
   std::uint64_t address, offset, bytes;
+};
+
+/// Code in the file, and how much of it there is up to the end of its segment.
+struct Code {
+  std::uint64_t offset, bytes;
 };
 
 std::vector<Segment> code_segments(Elf* elf) {
@@ -34,13 +44,25 @@ std::vector<Segment> code_segments(Elf* elf) {
   return segments;
 }
 
-std::optional<std::uint64_t> file_offset(const std::vector<Segment>& segments,
-                                         std::uint64_t address) {
+std::optional<Code> code_at(const std::vector<Segment>& segments, std::uint64_t address) {
   for (const Segment& s : segments) {
-    if (address >= s.address && address - s.address < s.bytes)
-      return address - s.address + s.offset;
+    const std::uint64_t from_start = address - s.address;
+    if (address >= s.address && from_start < s.bytes)
+      return Code{from_start + s.offset, s.bytes - from_start};
   }
   return std::nullopt;
+}
+
+/// Where in the file to probe the function that `code` begins with.
+std::uint64_t probe_place(int fd, const Code& code, const GElf_Sym& symbol) {
+  std::array<std::byte, 64> buffer;
+  std::uint64_t wanted = std::min<std::uint64_t>(buffer.size(), code.bytes);
+  // 0 is an unknown size. What lies after the function is not reached from its entry.
+  if (symbol.st_size) wanted = std::min<std::uint64_t>(wanted, symbol.st_size);
+  // A file cut short gives less, an offset that no file has gives none: probed at the entry.
+  const ssize_t got = ::pread(fd, buffer.data(), wanted, static_cast<off_t>(code.offset));
+  const std::size_t bytes = got > 0 ? static_cast<std::size_t>(got) : 0;
+  return code.offset + probe_offset(std::span(buffer).first(bytes));
 }
 
 }  // namespace
@@ -53,6 +75,8 @@ Result<std::vector<Export>> exported_functions(const std::string& path) {
   }
   elf_version(EV_CURRENT);
   const std::unique_ptr<Elf, int (*)(Elf*)> elf(elf_begin(fd.get(), ELF_C_READ, nullptr), elf_end);
+  GElf_Ehdr file;
+  const bool x86_64 = elf && gelf_getehdr(elf.get(), &file) && file.e_machine == EM_X86_64;
   const auto segments = elf ? code_segments(elf.get()) : std::vector<Segment>{};
   std::vector<Export> found;
   Elf_Scn* section = nullptr;
@@ -68,8 +92,10 @@ Result<std::vector<Export>> exported_functions(const std::string& path) {
         continue;
       }
       const char* name = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
-      const auto offset = file_offset(segments, symbol.st_value);
-      if (name && offset) found.push_back({name, *offset});
+      const auto code = code_at(segments, symbol.st_value);
+      if (!name || !code) continue;
+      found.push_back(
+          {name, code->offset, x86_64 ? probe_place(fd.get(), *code, symbol) : code->offset});
     }
   }
   if (found.empty()) {
