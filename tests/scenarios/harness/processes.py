@@ -50,7 +50,7 @@ class Child:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.decode()
 
-    def wait_ready(self, timeout_s=10):
+    def wait_ready(self, timeout_s=60):  # generous: a machine may be writing back a build
         line = self.read_line(timeout_s)
         if not line.startswith("ready"):
             raise Failure(f"{self.name} said '{line}' and not that it is ready")
