@@ -45,13 +45,13 @@ long must(const char* what, long result) {
 namespace {
 
 /// The helper thread wakes the main thread once per kind, kWaitNs after it was told to.
-sem_t told;
+sem_t started, told;
 const Kind* current;
 pid_t helper_tid;
 
 void* help(void*) {
   helper_tid = static_cast<pid_t>(syscall(SYS_gettid));
-  sem_post(&told);
+  sem_post(&started);
   for (;;) {
     sem_wait(&told);
     sleep_ns(kWaitNs);
@@ -115,6 +115,7 @@ int main(int argc, char** argv) {
 
   // A page fault in the middle of a wait would be a wait of its own.
   mlockall(MCL_CURRENT);
+  sem_init(&started, 0, 0);
   sem_init(&told, 0, 0);
   pthread_t helper;
   // Signals of the kinds are the main thread's.
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_create(&helper, nullptr, help, nullptr);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  sem_wait(&told);
+  sem_wait(&started);
 
   std::printf("{\"ready\":true,\"pid\":%d,\"helper_tid\":%d,\"kinds\":%zu}\n", getpid(), helper_tid,
               kinds.size());
