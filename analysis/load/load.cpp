@@ -149,7 +149,10 @@ void read_meta(model::Meta& meta, const json& j) {
   text("driver_library", meta.driver_library);
   time("start_ns", meta.start_ns);
   time("end_ns", meta.end_ns);
-  time("wall_start_ns", meta.wall_start_ns);
+  // Wall-clock time: only printed, and beyond what a monotonic clock can reach.
+  if (const auto it = j.find("wall_start_ns"); it != j.end() && it->is_number_integer()) {
+    meta.wall_start_ns = it->get<model::TimeNs>();
+  }
   if (auto it = j.find("whystall_pid"); it != j.end() && it->is_number_unsigned())
     meta.whystall_pid = it->get<model::Pid>();
   if (auto it = j.find("api_complete"); it != j.end() && it->is_boolean())
