@@ -219,24 +219,21 @@ static __always_inline void recruit(struct task_struct *current, const struct ta
 {
 	struct task_ctx *w = task_ctx_of(current);
 	__u8 depth = is_target(wakee) ? 1 : wakee->depth + 1;
-	bool fresh;
+	bool fresh, follow;
 
 	if (!w || (__u32)current->tgid == cfg_self_tgid)
 		return;
-	if (!w->announced)
-		announce(current, w, now, 0);
 	/* The walk ends at a kernel thread: what it waited for says nothing of whom it works for.
 	 */
-	if (is_target(w) || depth > cfg_max_depth || (current->flags & PF_KTHREAD))
+	follow = !is_target(w) && depth <= cfg_max_depth && !(current->flags & PF_KTHREAD);
+	fresh = follow && !emits(w, now);
+	if (fresh || !w->announced)
+		announce(current, w, now, fresh ? WST_TASK_RECRUITED : 0, current->comm);
+	if (!follow)
 		return;
-	fresh = !emits(w, now);
 	if (fresh || depth < w->depth)
 		w->depth = depth;
 	w->emit_until = now + cfg_recruit_ns;
-	if (fresh) {
-		w->announced = 0;
-		announce(current, w, now, WST_TASK_RECRUITED);
-	}
 }
 
 static __always_inline void note_waker(struct task_struct *task, struct task_ctx *t, __u64 now)

@@ -42,7 +42,7 @@ int BPF_PROG(wst_newtask, struct task_struct *task)
 		t->out_ns = now;
 		forget_wait(t);
 		t->wait_flags = WST_WAIT_BORN;
-		announce(task, t, now, WST_TASK_BORN);
+		announce(task, t, now, WST_TASK_BORN, task->comm);
 	}
 	return 0;
 }
@@ -52,27 +52,12 @@ int BPF_PROG(wst_rename, struct task_struct *task, const char *comm)
 {
 	struct task_ctx *t = task_ctx_of(task);
 
-	/* Fires before the new name is stored: the next record that names the task brings it. */
-	if (t && t->announced && !is_target(t))
+	if (!t)
+		return 0;
+	if (is_target(t))
+		announce(task, t, bpf_ktime_get_ns(), 0, comm);
+	else /* the next record that names the task brings the new name */
 		t->announced = 0;
-	if (t && is_target(t)) {
-		struct wst_task *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-		__u64 now = bpf_ktime_get_ns();
-
-		if (!r) {
-			count_loss(WST_LOST_TASK, now);
-			return 0;
-		}
-		fill_header(&r->h, sizeof(*r), WST_TASK, now);
-		r->start_ns = BPF_CORE_READ(task, start_time);
-		r->tid = task->pid;
-		r->tgid = task->tgid;
-		r->ppid = BPF_CORE_READ(task, real_parent, tgid);
-		r->flags = WST_TASK_TARGET;
-		__builtin_memset(r->comm, 0, sizeof(r->comm));
-		bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm);
-		submit(r);
-	}
 	return 0;
 }
 
@@ -136,7 +121,7 @@ int wst_adopt(struct bpf_iter__task *ctx)
 	if (t->emit_until || (__u32)task->tgid == cfg_self_tgid || !descends_from_target(task))
 		return 0;
 	t->emit_until = EMIT_ALWAYS;
-	announce(task, t, now, WST_TASK_TARGET);
+	announce(task, t, now, 0, task->comm);
 	return 0;
 }
 

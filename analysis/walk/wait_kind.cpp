@@ -22,6 +22,10 @@ bool is_file_read(std::int32_t nr) {
          nr == kSendfile || nr == kReadahead;
 }
 
+bool reads_and_sends(std::int32_t nr) {
+  return nr == kSendfile;
+}
+
 bool is_sleep(const wst_wait& wait) {
   switch (wait.nr) {
     case kNanosleep:

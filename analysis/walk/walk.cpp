@@ -23,8 +23,6 @@ using timeline::Piece;
 using timeline::State;
 
 constexpr std::size_t kMaxDepth = 16;
-/// Waits for its output too, which is no wait for the file.
-constexpr std::int32_t kSendfile = 40;
 
 /// How the walk came to a thread.
 struct Edge {
@@ -172,7 +170,7 @@ class Walker {
     // The call's own buffer may have been the cold page.
     if (faulted) return unknown(at, wait.tid, Reason::kInsideRead);
     if (!(wait.flags & WST_WAIT_IOWAIT)) {
-      if (!named || wait.nr == kSendfile || !is_served_fs(file->second.fs_type))
+      if (!named || reads_and_sends(wait.nr) || !is_served_fs(file->second.fs_type))
         return unknown(at, wait.tid, Reason::kInsideRead);
       confidence = worse(confidence, Confidence::kLikely);
     }

@@ -165,8 +165,9 @@ static __always_inline void submit(void *record)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* `name` is the kernel's own: the task's, or the one that it is about to get. */
 static __always_inline void announce(struct task_struct *task, struct task_ctx *t, __u64 now,
-				     __u32 flags)
+				     __u32 flags, const char *name)
 {
 	struct wst_task *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
 
@@ -185,7 +186,8 @@ static __always_inline void announce(struct task_struct *task, struct task_ctx *
 	if (is_target(t))
 		flags |= WST_TASK_TARGET;
 	r->flags = flags;
-	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
+	__builtin_memset(r->comm, 0, sizeof(r->comm));
+	bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), name);
 	submit(r);
 }
 

@@ -77,8 +77,14 @@ struct Kernel::State {
     return Nothing{};
   }
 
-  ~State() {
+  void detach() {
     for (bpf_link* link : links) bpf_link__destroy(link);
+    links.clear();
+    api.detach_multi();
+  }
+
+  ~State() {
+    detach();
     ring_buffer__free(ring);
     whystall_bpf__destroy(skeleton);
   }
@@ -149,9 +155,7 @@ Status Kernel::dump_open_waits() {
 }
 
 void Kernel::detach() {
-  for (bpf_link* link : state_->links) bpf_link__destroy(link);
-  state_->links.clear();
-  state_->api.detach_multi();
+  state_->detach();
 }
 
 std::vector<wst_loss> Kernel::losses() const {

@@ -105,6 +105,8 @@ json start_meta(const std::vector<Target>& targets, const target::MappedLibrary&
           {"api_complete", api_complete}};
 }
 
+enum class StopReason { kDuration, kSignal, kTargetGone };
+
 const char* reason_name(StopReason reason) {
   switch (reason) {
     case StopReason::kDuration:
@@ -119,8 +121,8 @@ const char* reason_name(StopReason reason) {
 
 }  // namespace
 
-Result<SessionResult> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
-                                     const std::function<void(double)>& progress) {
+Result<Kernel> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
+                              const std::function<void(double)>& progress) {
   if (auto status = check_host(); !status) return status.error();
   auto targets = open_targets(options.pids);
   if (!targets) return targets.error();
@@ -189,18 +191,14 @@ Result<SessionResult> record_session(const SessionOptions& options, const std::a
   const TimeNs end = monotonic_now();
   if (auto status = kernel->dump_open_waits(); !status) return status.error();
   kernel->consume(take);
-  std::uint64_t lost = 0;
-  for (const wst_loss& loss : kernel->losses()) {
-    lost += loss.count;
-    take(std::as_bytes(std::span(&loss, 1)));
-  }
+  for (const wst_loss& loss : kernel->losses()) take(std::as_bytes(std::span(&loss, 1)));
   kernel->detach();
   if (!write_error) {
     const json meta = {{"end_ns", end}, {"stopped_by", reason_name(reason)}};
     if (auto status = writer->add_meta(dump_strict(meta)); !status) write_error = status.error();
   }
   if (write_error) return *write_error;
-  return SessionResult{reason, writer->records(), lost, std::move(*kernel)};
+  return std::move(*kernel);
 }
 
 }  // namespace whystall::capture

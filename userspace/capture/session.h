@@ -22,20 +22,13 @@ struct SessionOptions {
   std::string output;                  // the recording's path
 };
 
-enum class StopReason { kDuration, kSignal, kTargetGone };
-
-struct SessionResult {
-  StopReason stopped_by;
-  std::uint64_t records;
-  std::uint64_t lost;
-  /// Still attached: whoever prints the report first lets it go afterwards.
-  Kernel kernel;
-};
-
 /// Records the targets into `options.output` until the time is over, `stop` becomes true or all
 /// targets have ended. `progress(seconds since the start)` is called about once a second. Errors:
 /// cannot trace, target gone, incomplete.
-Result<SessionResult> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
-                                     const std::function<void(double)>& progress);
+///
+/// Gives back the kernel side with only what detaches slowly still attached: whoever prints the
+/// report first lets it go afterwards.
+Result<Kernel> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
+                              const std::function<void(double)>& progress);
 
 }  // namespace whystall::capture
