@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 FLAG(irq_handler_entry, in_irq, 1)
 FLAG(irq_handler_exit, in_irq, 0)
+FLAG(call_function_entry, in_irq, 1)
+FLAG(call_function_exit, in_irq, 0)
 FLAG(call_function_single_entry, in_irq, 1)
 FLAG(call_function_single_exit, in_irq, 0)
 FLAG(irq_work_entry, in_irq, 1)

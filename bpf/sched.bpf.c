@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
- * Waits, wake-ups and who ran meanwhile. tp_btf on the scheduler's own tracepoints: typed
- * arguments, no tracefs, the cheapest hook there is; nothing sits on the path of a call that does
- * not block. Every program looks task storage up and never creates it; a miss is counted.
+ * Waits, and who ran meanwhile. tp_btf on the scheduler's own tracepoints: typed arguments, no
+ * tracefs, the cheapest hook there is; nothing sits on the path of a call that does not block.
+ * Every program looks task storage up and never creates it; a miss is counted.
  */
 #include "common.h"
+#include "emit.h"
+#include "ends.h"
+#include "slices.h"
+#include "sums.h"
 #include "wait.h"
-#include "path.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-static __always_inline void count_runnable(struct task_ctx *t, __s32 cpu)
-{
-	struct cpu_ctx *c;
-
-	if (t->counted_cpu == cpu)
-		return;
-	if (t->counted_cpu >= 0) {
-		c = cpu_ctx_of(t->counted_cpu);
-		if (c)
-			__sync_fetch_and_add(&c->waiting, -1);
-	}
-	t->counted_cpu = cpu;
-	if (cpu >= 0) {
-		c = cpu_ctx_of(cpu);
-		if (c)
-			__sync_fetch_and_add(&c->waiting, 1);
-	}
-}
 
 /* Shapes that only some kernels have. */
 static __always_inline bool is_delayed_dequeue(struct task_struct *task)
@@ -42,68 +26,90 @@ static __always_inline bool is_delayed_dequeue(struct task_struct *task)
 static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx *t, __u64 now,
 				      bool preempt, __u32 state)
 {
-	bool blocked;
+	bool watched, blocked;
 
 	t->out_ns = now;
-	if (!t->emit_until)
-		return;
-	if (!emits(t, now)) { /* a recruit whose time is over */
-		struct wst_exit *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-
-		if (!r) {
-			count_loss(WST_LOST_TASK, now);
-			return;
-		}
-		fill_header(&r->h, sizeof(*r), WST_QUIET, now);
-		r->tid = prev->pid;
-		r->tgid = prev->tgid;
-		submit(r);
+	if (t->emit_until && !emits(t, now)) { /* a recruit whose time is over */
+		flush_sums(prev, t, now, 0);
+		recruit_quiet(prev, now);
 		t->emit_until = 0;
-		count_runnable(t, -1);
-		return;
+		count_runnable(t, -1, now);
 	}
+	watched = t->emit_until;
+	/* The walk ends at a kernel thread, so it needs no past. */
+	if (!watched && prev->flags & PF_KTHREAD)
+		return;
 	blocked = !preempt && state && !(prev->on_rq && !is_delayed_dequeue(prev));
 	t->state = preempt ? 0 : state;
 	t->wait_flags = blocked ? WST_WAIT_BLOCKED : 0;
+	if (blocked)
+		decode_wait(prev, t, t->state, true, watched);
+	else
+		forget_wait(t);
+	if (!watched)
+		return;
 	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
 	t->major_faults = (__u32)prev->maj_flt;
-	if (blocked)
-		decode_wait(prev, t, t->state, true);
-	else
-		forget_wait(t);
+	t->quota_group = (__u64)prev->se.cfs_rq;
+	t->quota_ns = quota_clock(prev);
 	/* Still runnable, or woken before this handler ran: it waits for this CPU from now on. */
-	count_runnable(t, !blocked || t->wake_ns > t->in_ns ? (__s32)t->cpu_out : -1);
+	count_runnable(t, !blocked || was_woken(t) ? (__s32)t->cpu_out : -1, now);
 }
 
-/* The file is looked at again: a descriptor that was closed and reused meanwhile names nothing. */
-static __always_inline void check_file(struct task_struct *next, struct task_ctx *t, __u64 now)
+/* A wait that has a record of its own is over. */
+static __always_inline void end_wait(struct task_struct *next, struct task_ctx *t, __u64 now)
 {
-	struct file_key key = {.ino = t->ino, .dev = t->dev, .generation = t->generation};
-	struct file *file = file_of_fd(next, t->fd);
-	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+	struct file_key key;
 
-	if (!inode || BPF_CORE_READ(inode, i_ino) != key.ino ||
-	    BPF_CORE_READ(inode, i_sb, s_dev) != key.dev) {
-		t->wait_flags |= WST_WAIT_NO_FILE;
-		return;
+	if (t->file) {
+		if (file_is_the_same(next, t)) {
+			identify_file(t, (struct file *)t->file);
+			key.ino = t->ino;
+			key.dev = t->dev;
+			key.generation = t->generation;
+			if (t->file_kind == WST_FILE_REGULAR &&
+			    !bpf_map_lookup_elem(&known_files, &key))
+				emit_file((struct file *)t->file, &key, now);
+			note_wanted(t);
+		} else {
+			t->wait_flags |= WST_WAIT_NO_FILE;
+		}
 	}
-	if (t->file_kind == WST_FILE_REGULAR && now - t->out_ns >= cfg_file_min_ns &&
-	    !bpf_map_lookup_elem(&known_files, &key))
-		emit_file(file, &key, now);
+	flush_sums(next, t, t->out_ns, 0);
+	emit_pollset(next, t, now);
+	emit_wait(next, t, now, 0);
+	t->slot_waits++;
+	t->since_ns = now;
 }
 
-static __always_inline void enter_cpu(struct task_struct *next, struct task_ctx *t, __u64 now)
+static __always_inline void enter_cpu(struct task_struct *next, struct task_ctx *t,
+				      struct cpu_ctx *c, __u64 now)
 {
-	if (t->out_ns && t->emit_until > t->out_ns) {
-		if (t->fd >= 0 && t->file_kind)
-			check_file(next, t, now);
-		emit_wait(next, t, now, 0);
-		count_runnable(t, -1);
+	if (!t->out_ns)
+		goto running;
+	if (t->emit_until > t->out_ns) {
+		__u64 runnable_ns = now - runnable_since(t, now);
+
+		count_runnable(t, -1, now);
+		if (c)
+			waited_enough(c, runnable_ns, bpf_get_smp_processor_id());
+		/* What was there before, and a stop, is not short however soon it ends. */
+		if (now - t->out_ns >= t->short_ns ||
+		    t->wait_flags & (WST_WAIT_BORN | WST_WAIT_BEFORE | WST_WAIT_FREEZE))
+			end_wait(next, t, now);
+		else
+			add_to_sums(next, t, now, true);
+	} else if (!(next->flags & PF_KTHREAD)) {
+		add_to_sums(next, t, now, false);
+		t->since_ns = now;
 	}
+running:
 	t->in_ns = now;
 	t->out_ns = 0;
+	if (!t->since_ns)
+		t->since_ns = now;
 }
 
 SEC("tp_btf/sched_switch")
@@ -111,34 +117,24 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 	     unsigned int prev_state)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct cpu_ctx *c = this_cpu_ctx();
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct cpu_ctx *c = cpu_ctx_of(cpu);
 	struct task_ctx *t;
 
 	if (c) {
-		if (c->waiting && prev->pid && c->slice_ns) {
-			struct wst_slice *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-
-			if (r) {
-				fill_header(&r->h, sizeof(*r), WST_SLICE, now);
-				r->start_ns = c->slice_ns;
-				r->tid = prev->pid;
-				r->tgid = prev->tgid;
-				BPF_CORE_READ_STR_INTO(&r->comm, prev, comm);
-				submit(r);
-			} else {
-				count_loss(WST_LOST_SLICE, now);
-			}
-		}
-		c->slice_ns = now;
+		hold_slice(c, now, cpu);
+		note_current(c, next, now);
 	}
 	if (prev->pid) {
 		t = task_ctx_of(prev);
 		if (!t) {
 			count_loss(WST_LOST_STORAGE, now);
 		} else if (prev_state & TASK_DEAD) {
-			if (emits(t, now) && t->in_ns)
+			if (emits(t, now) && t->in_ns) {
+				flush_sums(prev, t, now, 0);
 				emit_run(prev, t, now);
-			count_runnable(t, -1);
+			}
+			count_runnable(t, -1, now);
 			t->emit_until = 0;
 		} else {
 			leave_cpu(prev, t, now, preempt, prev_state);
@@ -149,157 +145,49 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 		if (!t)
 			count_loss(WST_LOST_STORAGE, now);
 		else
-			enter_cpu(next, t, now);
+			enter_cpu(next, t, c, now);
 	}
 	return 0;
 }
 
-/* The waker's own call, when it is inside one. */
-static __always_inline __s32 current_syscall(struct task_struct *current)
-{
-	struct pt_regs *regs;
-
-	if (current->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-		return -1;
-	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	if ((long)regs->ax != -ENOSYS)
-		return -1;
-	return (__s32)regs->orig_ax;
-}
-
-static __always_inline bool is_send(__s32 nr)
-{
-	return nr == 1 || nr == 20 || nr == 44 || nr == 46 || nr == 307;
-}
-
-/* Whether `current` sends on a network socket and `t` waits for one. */
-static __always_inline bool sends_to(struct task_struct *current, __s32 nr,
-				     const struct task_ctx *t)
-{
-	struct pt_regs *regs;
-	struct file *file;
-	struct inode *inode;
-
-	if (!is_send(nr) ||
-	    (t->file_kind && t->file_kind != WST_FILE_INET && t->file_kind != WST_FILE_EPOLL))
-		return false;
-	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	file = file_of_fd(current, (__s32)regs->di);
-	if (!file)
-		return false;
-	inode = BPF_CORE_READ(file, f_inode);
-	return (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK &&
-	       socket_kind(inode) == WST_FILE_INET;
-}
-
-static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_struct *current,
-					 __s32 nr, const struct task_ctx *t)
-{
-	if (c) {
-		if (c->in_timer)
-			return WST_CTX_TIMER;
-		if (c->in_irq)
-			return WST_CTX_HARDIRQ;
-		/* Over loopback the receiver is woken from NET_RX inside the sender's own call. */
-		if (c->softirq == NET_RX_SOFTIRQ + 1 && sends_to(current, nr, t))
-			return WST_CTX_LOCALNET;
-		if (c->softirq == TIMER_SOFTIRQ + 1)
-			return WST_CTX_TIMER;
-		if (c->softirq)
-			return WST_CTX_SOFTIRQ;
-	}
-	/* The idle task wakes nobody by itself. */
-	return current->pid ? WST_CTX_TASK : WST_CTX_HARDIRQ;
-}
-
-/* A task that wakes a task of interest in its own name becomes of interest: its waits are the next
- * hop. */
-static __always_inline void recruit(struct task_struct *current, const struct task_ctx *wakee,
-				    __u64 now)
-{
-	struct task_ctx *w = task_ctx_of(current);
-	__u8 depth = is_target(wakee) ? 1 : wakee->depth + 1;
-	bool fresh, follow;
-
-	if (!w || (__u32)current->tgid == cfg_self_tgid)
-		return;
-	/* The walk ends at a kernel thread: what it waited for says nothing of whom it works for.
-	 */
-	follow = !is_target(w) && depth <= cfg_max_depth && !(current->flags & PF_KTHREAD);
-	fresh = follow && !emits(w, now);
-	if (fresh || !w->announced)
-		announce(current, w, now, fresh ? WST_TASK_RECRUITED : 0, current->comm);
-	if (!follow)
-		return;
-	if (fresh || depth < w->depth)
-		w->depth = depth;
-	w->emit_until = now + cfg_recruit_ns;
-}
-
-static __always_inline void note_waker(struct task_struct *task, struct task_ctx *t, __u64 now)
-{
-	struct task_struct *current = bpf_get_current_task_btf();
-	struct cpu_ctx *c = this_cpu_ctx();
-	__s32 nr = current->pid ? current_syscall(current) : -1;
-	__u8 context = wake_context(c, current, nr, t);
-	bool by_task = context == WST_CTX_TASK || context == WST_CTX_LOCALNET;
-
-	t->wake_ns = now;
-	t->waker_tid = current->pid;
-	t->waker_tgid = current->tgid;
-	t->waker_nr = by_task ? nr : -1;
-	t->waker_context = context;
-	t->waker_vec = c && c->softirq ? c->softirq - 1 : 0;
-	if (by_task)
-		recruit(current, t, now);
-}
-
-SEC("tp_btf/sched_waking")
-int BPF_PROG(wst_waking, struct task_struct *task)
-{
-	struct task_ctx *t = task_ctx_of(task);
-	__u64 now;
-
-	if (!t)
-		count_loss(WST_LOST_STORAGE, bpf_ktime_get_ns());
-	if (!t || !t->emit_until)
-		return 0;
-	now = bpf_ktime_get_ns();
-	/* A recruit that sleeps past its time still owes the record of that sleep. */
-	if (t->emit_until <= (t->out_ns ? t->out_ns : now))
-		return 0;
-	note_waker(task, t, now);
-	/* Off the CPU: from here on it waits for one; sched_migrate_task says when another is
-	 * chosen. */
-	if (t->out_ns)
-		count_runnable(t, task->thread_info.cpu);
-	return 0;
-}
-
-SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(wst_wakeup_new, struct task_struct *task)
-{
-	struct task_ctx *t = task_ctx_of(task);
-	__u64 now;
-
-	if (!t || !t->emit_until)
-		return 0;
-	now = bpf_ktime_get_ns();
-	note_waker(task, t, now);
-	count_runnable(t, task->thread_info.cpu);
-	return 0;
-}
-
+/* A runnable task is moved: from here on it waits for another CPU, and who runs on the old one is
+ * told up to here. */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(wst_migrate, struct task_struct *task, int cpu)
 {
 	struct task_ctx *t = task_ctx_of(task);
+	struct cpu_ctx *old;
+	struct wst_migrate *r;
+	__u64 now;
+	__s32 from;
 
 	if (!t || t->counted_cpu < 0)
 		return 0;
+	now = bpf_ktime_get_ns();
+	from = t->counted_cpu;
 	/* Not on a run queue: the wake-up is still choosing the CPU. */
-	if (task->on_rq)
+	if (task->on_rq && from != cpu) {
 		t->wait_flags |= WST_WAIT_MIGRATED;
-	count_runnable(t, cpu);
+		old = cpu_ctx_of(from);
+		if (old && old->current.tid && now - old->waiting_ns >= cfg_short_ns) {
+			__u64 start = old->current.start_ns;
+
+			if (start < old->waiting_ns)
+				start = old->waiting_ns;
+			emit_slice(&old->current, start, now, from);
+		}
+		r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+		if (r) {
+			fill_header(&r->h, sizeof(*r), WST_MIGRATE, now);
+			r->tid = task->pid;
+			r->tgid = task->tgid;
+			r->from_cpu = from;
+			r->to_cpu = cpu;
+			submit(r);
+		} else {
+			count_loss(WST_LOST_WAIT, now);
+		}
+	}
+	count_runnable(t, cpu, now);
 	return 0;
 }

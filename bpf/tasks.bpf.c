@@ -5,11 +5,21 @@
  * the end.
  */
 #include "common.h"
+#include "emit.h"
+#include "sums.h"
 #include "wait.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define MAX_ANCESTORS 32
+
+/* Tasks whose journals user space asks for; the value says that one was given. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} named_tasks SEC(".maps");
 
 static __always_inline struct task_ctx *make_ctx(struct task_struct *task)
 {
@@ -20,7 +30,8 @@ static __always_inline struct task_ctx *make_ctx(struct task_struct *task)
 	t = bpf_task_storage_get(&task_ctxs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t) {
 		t->counted_cpu = -1;
-		t->fd = -1;
+		t->fd = NO_DESCRIPTOR;
+		t->short_ns = cfg_short_ns;
 	}
 	return t;
 }
@@ -126,7 +137,7 @@ int wst_adopt(struct bpf_iter__task *ctx)
 }
 
 /*
- * After the scheduler hooks are attached: where the targets are that have not moved since. One that
+ * After the scheduler hooks are attached: where the tasks are that have not moved since. One that
  * sleeps is described from its registers; when that wait began is not known, so now is its lower
  * bound.
  */
@@ -141,10 +152,11 @@ int wst_settle(struct bpf_iter__task *ctx)
 	if (!task || !task->pid)
 		return 0;
 	t = task_ctx_of(task);
-	if (!t || !is_target(t) || t->in_ns || t->out_ns)
+	if (!t || t->in_ns || t->out_ns || (task->flags & PF_KTHREAD))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (task->on_cpu) {
+		t->since_ns = now;
 		t->in_ns = now;
 		return 0;
 	}
@@ -155,7 +167,10 @@ int wst_settle(struct bpf_iter__task *ctx)
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = BPF_CORE_READ(task, thread_info.cpu);
 	t->major_faults = (__u32)task->maj_flt;
-	decode_wait(task, t, state, false);
+	if (state)
+		decode_wait(task, t, state, false, false);
+	else
+		forget_wait(t);
 	t->out_ns = now;
 	/* It ran while it was looked at: the hooks know better. */
 	if (t->in_ns)
@@ -163,7 +178,18 @@ int wst_settle(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* At the end: the waits that are not over, and the runs. */
+static __always_inline void show(struct task_struct *task, struct task_ctx *t, __u64 now)
+{
+	if (t->out_ns) {
+		if (t->file && file_is_the_same(task, t))
+			identify_file(t, (struct file *)t->file);
+		emit_wait(task, t, now, WST_WAIT_OPEN);
+	} else if (t->in_ns) {
+		emit_run(task, t, now);
+	}
+}
+
+/* Each second and at the end: the waits that are not over, and the runs. */
 SEC("iter/task")
 int wst_dump(struct bpf_iter__task *ctx)
 {
@@ -179,10 +205,39 @@ int wst_dump(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	if (!emits(t, now))
 		return 0;
-	if (t->out_ns) {
-		emit_wait(task, t, now, WST_WAIT_OPEN);
-	} else if (t->in_ns) {
-		emit_run(task, t, now);
-	}
+	copy_sums(task, t, now, WST_SUMS_SNAPSHOT);
+	show(task, t, now);
+	return 0;
+}
+
+/* The journals of tasks that other journals name as wakers: user space asks, each once. */
+SEC("iter/task")
+int wst_journals(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 tid;
+	struct task_ctx *t;
+	__u8 *asked;
+	__u64 now;
+
+	if (!task || !task->pid)
+		return 0;
+	tid = task->pid;
+	asked = bpf_map_lookup_elem(&named_tasks, &tid);
+	if (!asked || *asked)
+		return 0;
+	*asked = 1;
+	t = task_ctx_of(task);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (emits(t, now))
+		return 0;
+	if (!t->announced)
+		announce(task, t, now, 0, task->comm);
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	copy_sums(task, t, now, WST_SUMS_JOURNAL);
+	show(task, t, now);
 	return 0;
 }

@@ -48,6 +48,7 @@ Key key_of(const Leaf& leaf, model::Pid launcher, const Names& names) {
     case Cause::kIpcWorker:
       return {leaf.cause, names.process(o.pid), 0, 0};
     case Cause::kCpuBusy:
+    case Cause::kCpuThrottled:
     case Cause::kCpuWaiting:
     case Cause::kWaitSleep:
       if (o.pid == launcher) return {leaf.cause, "", 0, o.pid};

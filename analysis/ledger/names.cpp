@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "abi/syscalls.h"
+
 namespace whystall::ledger {
 
 namespace {
@@ -15,15 +17,75 @@ struct Call {
   std::string_view name;
 };
 
-// The system calls of x86-64 that commonly block.
+// As a user would say it: several calls that do the same have one name.
 constexpr Call kCalls[] = {
-    {0, "read"},       {1, "write"},    {7, "poll"},        {16, "ioctl"},    {17, "pread"},
-    {18, "pwrite"},    {19, "readv"},   {20, "writev"},     {23, "select"},   {35, "nanosleep"},
-    {42, "connect"},   {43, "accept"},  {44, "sendto"},     {45, "recvfrom"}, {46, "sendmsg"},
-    {47, "recvmsg"},   {61, "wait4"},   {72, "fcntl"},      {73, "flock"},    {74, "fsync"},
-    {75, "fdatasync"}, {202, "futex"},  {230, "nanosleep"}, {232, "epoll"},   {247, "waitid"},
-    {257, "open"},     {262, "stat"},   {270, "select"},    {271, "poll"},    {281, "epoll"},
-    {288, "accept"},   {295, "preadv"}, {327, "preadv"},    {441, "epoll"}};
+    {WST_NR_READ, "read"},
+    {WST_NR_WRITE, "write"},
+    {WST_NR_OPEN, "open"},
+    {WST_NR_CLOSE, "close"},
+    {WST_NR_STAT, "stat"},
+    {WST_NR_FSTAT, "stat"},
+    {WST_NR_POLL, "poll"},
+    {WST_NR_IOCTL, "ioctl"},
+    {WST_NR_PREAD64, "pread"},
+    {WST_NR_PWRITE64, "pwrite"},
+    {WST_NR_READV, "readv"},
+    {WST_NR_WRITEV, "writev"},
+    {WST_NR_SELECT, "select"},
+    {WST_NR_MSYNC, "msync"},
+    {WST_NR_PAUSE, "pause"},
+    {WST_NR_NANOSLEEP, "nanosleep"},
+    {WST_NR_SENDFILE, "sendfile"},
+    {WST_NR_CONNECT, "connect"},
+    {WST_NR_ACCEPT, "accept"},
+    {WST_NR_SENDTO, "sendto"},
+    {WST_NR_RECVFROM, "recvfrom"},
+    {WST_NR_SENDMSG, "sendmsg"},
+    {WST_NR_RECVMSG, "recvmsg"},
+    {WST_NR_VFORK, "vfork"},
+    {WST_NR_WAIT4, "wait4"},
+    {WST_NR_SEMOP, "semop"},
+    {WST_NR_MSGSND, "msgsnd"},
+    {WST_NR_MSGRCV, "msgrcv"},
+    {WST_NR_FCNTL, "fcntl"},
+    {WST_NR_FLOCK, "flock"},
+    {WST_NR_FSYNC, "fsync"},
+    {WST_NR_FDATASYNC, "fdatasync"},
+    {WST_NR_FTRUNCATE, "ftruncate"},
+    {WST_NR_GETDENTS, "getdents"},
+    {WST_NR_SIGTIMEDWAIT, "sigtimedwait"},
+    {WST_NR_SIGSUSPEND, "sigsuspend"},
+    {WST_NR_READAHEAD, "readahead"},
+    {WST_NR_FUTEX, "futex"},
+    {WST_NR_IO_GETEVENTS, "io_getevents"},
+    {WST_NR_GETDENTS64, "getdents"},
+    {WST_NR_SEMTIMEDOP, "semop"},
+    {WST_NR_CLOCK_NANOSLEEP, "nanosleep"},
+    {WST_NR_EPOLL_WAIT, "epoll"},
+    {WST_NR_MQ_TIMEDSEND, "mq_send"},
+    {WST_NR_MQ_TIMEDRECEIVE, "mq_receive"},
+    {WST_NR_WAITID, "waitid"},
+    {WST_NR_OPENAT, "open"},
+    {WST_NR_NEWFSTATAT, "stat"},
+    {WST_NR_PSELECT6, "select"},
+    {WST_NR_PPOLL, "poll"},
+    {WST_NR_SPLICE, "splice"},
+    {WST_NR_EPOLL_PWAIT, "epoll"},
+    {WST_NR_FALLOCATE, "fallocate"},
+    {WST_NR_ACCEPT4, "accept"},
+    {WST_NR_PREADV, "preadv"},
+    {WST_NR_PWRITEV, "pwritev"},
+    {WST_NR_RECVMMSG, "recvmmsg"},
+    {WST_NR_SYNCFS, "syncfs"},
+    {WST_NR_SENDMMSG, "sendmmsg"},
+    {WST_NR_COPY_FILE_RANGE, "copy_file_range"},
+    {WST_NR_PREADV2, "preadv"},
+    {WST_NR_PWRITEV2, "pwritev"},
+    {WST_NR_IO_URING_ENTER, "io_uring"},
+    {WST_NR_EPOLL_PWAIT2, "epoll"},
+    {WST_NR_FUTEX_WAITV, "futex"},
+    {WST_NR_FUTEX_WAIT, "futex"},
+};
 
 std::string_view kind_name(std::uint8_t kind) {
   switch (kind) {
@@ -47,6 +109,8 @@ std::string_view kind_name(std::uint8_t kind) {
       return " inotify";
     case WST_FILE_PIDFD:
       return " pidfd";
+    case WST_FILE_MQUEUE:
+      return " message queue";
     default:
       return "";
   }
@@ -107,6 +171,7 @@ std::string Names::thread(model::Tid tid) const {
 }
 
 std::string Names::process(model::Pid pid) const {
+  if (pid == 0) return "several processes";
   if (recording_.tasks.contains(pid)) return comm(pid);
   const auto runner = runners_.find(pid);
   if (runner != runners_.end()) return runner->second;
@@ -162,9 +227,10 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
     case model::Cause::kGpuLaunch:
       object.kind = "process";
       object.comm = process(id.pid);
-      object.name = object.comm + " " + std::to_string(id.pid);
+      object.name = id.pid == 0 ? object.comm : object.comm + " " + std::to_string(id.pid);
       break;
     case model::Cause::kCpuBusy:
+    case model::Cause::kCpuThrottled:
     case model::Cause::kCpuWaiting:
     case model::Cause::kWaitSleep:
       object.kind = "thread";

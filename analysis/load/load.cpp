@@ -24,6 +24,10 @@ Record copy_record(std::span<const std::byte> bytes) {
   return record;
 }
 
+/// What these records had in format 1.0; fields were added behind.
+constexpr std::size_t kFirstTaskBytes = 56;
+constexpr std::size_t kFirstWaitBytes = 144;
+
 /// Later than any clock gets, and far from where sums of times overflow.
 constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 60;
 /// Thirteen days: no recording that fits in memory is longer.
@@ -43,6 +47,24 @@ bool believable(const wst_slice& r) {
 bool believable(const wst_api& r) {
   return believable(r.h.ts, r.entry_ns);
 }
+bool believable(const wst_sum& r) {
+  return believable(r.first_ns, r.out_ns, r.wake_ns, r.in_ns, r.blocked_ns, r.runnable_ns);
+}
+bool believable(const wst_sums& r) {
+  return believable(r.h.ts, r.from_ns, r.short_blocked_ns, r.short_runnable_ns);
+}
+bool believable(const wst_migrate& r) {
+  return believable(r.h.ts);
+}
+bool believable(const wst_pollset& r) {
+  return believable(r.h.ts, r.out_ns) && r.count <= WST_MAX_POLLED;
+}
+bool believable(const wst_end& r) {
+  return believable(r.h.ts);
+}
+bool believable(const wst_sample& r) {
+  return believable(r.h.ts);
+}
 bool believable(const wst_loss& r) {
   return believable(r.h.ts, r.first_ns, r.last_ns);
 }
@@ -50,11 +72,27 @@ bool believable(const wst_loss& r) {
 /// False: the record's kind is known, but it is too short for what it must hold, or its times
 /// cannot be.
 template <typename Record>
-bool add_to(std::vector<Record>& records, std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(Record)) return false;
+bool add_to(std::vector<Record>& records, std::span<const std::byte> bytes,
+            std::size_t least = sizeof(Record)) {
+  if (bytes.size() < least) return false;
   const auto record = copy_record<Record>(bytes);
   if (!believable(record)) return false;
   records.push_back(record);
+  return true;
+}
+
+bool add_sums(Recording& recording, std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(wst_sums)) return false;
+  model::Sums sums{copy_record<wst_sums>(bytes), {}};
+  const auto entries = bytes.subspan(sizeof(wst_sums));
+  if (!believable(sums.head) || sums.head.count > WST_MAX_SUMS ||
+      entries.size() < sums.head.count * sizeof(wst_sum))
+    return false;
+  for (std::size_t i = 0; i < sums.head.count; i++) {
+    sums.entries.push_back(copy_record<wst_sum>(entries.subspan(i * sizeof(wst_sum))));
+    if (!believable(sums.entries.back())) return false;
+  }
+  recording.sums.push_back(std::move(sums));
   return true;
 }
 
@@ -76,6 +114,7 @@ std::string join_path(std::string_view leaf_first) {
 void add_task(Recording& recording, const wst_task& r) {
   model::Task& task = recording.tasks[r.tid];
   task.tid = r.tid;
+  task.ns_tid = r.ns_tid;
   task.pid = r.tgid;
   task.comm = bounded_text(r.comm, sizeof r.comm);
   task.target |= (r.flags & WST_TASK_TARGET) != 0;
@@ -102,11 +141,11 @@ bool add_record(Recording& recording, std::span<const std::byte> bytes) {
   const auto header = copy_record<wst_hdr>(bytes);
   switch (header.kind) {
     case WST_TASK:
-      if (bytes.size() < sizeof(wst_task)) return false;
+      if (bytes.size() < kFirstTaskBytes) return false;
       add_task(recording, copy_record<wst_task>(bytes));
       return true;
     case WST_WAIT:
-      return add_to(recording.waits, bytes);
+      return add_to(recording.waits, bytes, kFirstWaitBytes);
     case WST_SLICE:
       return add_to(recording.slices, bytes);
     case WST_API:
@@ -115,6 +154,16 @@ bool add_record(Recording& recording, std::span<const std::byte> bytes) {
       return add_to(recording.losses, bytes);
     case WST_FILE:
       return add_file(recording, bytes);
+    case WST_SUMS:
+      return add_sums(recording, bytes);
+    case WST_MIGRATE:
+      return add_to(recording.migrations, bytes);
+    case WST_POLLSET:
+      return add_to(recording.pollsets, bytes);
+    case WST_END:
+      return add_to(recording.ends, bytes);
+    case WST_SAMPLE:
+      return add_to(recording.samples, bytes);
     case WST_EXIT:
     case WST_QUIET:
       return true;
@@ -226,6 +275,9 @@ Result<Recording> load_recording(const std::string& path) {
   auto by_time = [](const auto& a, const auto& b) { return a.h.ts < b.h.ts; };
   std::stable_sort(recording.waits.begin(), recording.waits.end(), by_time);
   std::stable_sort(recording.slices.begin(), recording.slices.end(), by_time);
+  std::stable_sort(recording.migrations.begin(), recording.migrations.end(), by_time);
+  std::stable_sort(recording.sums.begin(), recording.sums.end(),
+                   [](const auto& a, const auto& b) { return a.head.h.ts < b.head.h.ts; });
   std::stable_sort(recording.api.begin(), recording.api.end(), by_time);
   close_window(recording);
   return recording;

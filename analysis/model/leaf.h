@@ -14,6 +14,7 @@ enum class Cause {
   kStorageRead,
   kLockUser,
   kCpuContention,
+  kCpuThrottled,
   kCpuWaiting,
   kCpuBusy,
   kIpcWorker,
@@ -24,9 +25,9 @@ enum class Cause {
 };
 
 constexpr std::string_view cause_name(Cause cause) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "storage.read", "lock.user",  "cpu.contention", "cpu.waiting", "cpu.busy",
-      "ipc.worker",   "wait.sleep", "gpu.launch",     "observer",    "unknown"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "storage.read", "lock.user",  "cpu.contention", "cpu.throttled", "cpu.waiting", "cpu.busy",
+      "ipc.worker",   "wait.sleep", "gpu.launch",     "observer",      "unknown"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 

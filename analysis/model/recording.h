@@ -29,6 +29,14 @@ struct Task {
   std::string comm;
   bool target = false;
   bool kernel = false;
+  Tid ns_tid = 0;  // its number in its own process namespace; 0 when not known
+};
+
+/// Waits that were added up: from `head.from_ns` to `head.h.ts` the thread was on the CPU but for
+/// these.
+struct Sums {
+  wst_sums head;
+  std::vector<wst_sum> entries;
 };
 
 struct FileKey {
@@ -89,6 +97,11 @@ struct Recording {
   std::vector<wst_slice> slices;
   std::vector<wst_api> api;
   std::vector<wst_loss> losses;
+  std::vector<Sums> sums;
+  std::vector<wst_migrate> migrations;
+  std::vector<wst_pollset> pollsets;
+  std::vector<wst_end> ends;
+  std::vector<wst_sample> samples;
   LoadStats stats;
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "abi/syscalls.h"
+#include "timeline/sums.h"
+
 namespace whystall::timeline {
 
 namespace {
@@ -12,7 +15,6 @@ using model::DurationNs;
 using model::Interval;
 using model::TimeNs;
 
-constexpr std::int32_t kFutex = 202;
 /// What a wait loop may compute between two waits on the same word and still have made no progress.
 constexpr DurationNs kLoopNs = 200'000;
 
@@ -42,7 +44,7 @@ void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
 
 /// `b` goes on with the wait of `a`: on the same word, after a time-out or a wake by the same task.
 bool goes_on(const wst_wait& a, const wst_wait& b) {
-  if (a.nr != kFutex || b.nr != kFutex || a.args[0] != b.args[0]) return false;
+  if (a.nr != WST_NR_FUTEX || b.nr != WST_NR_FUTEX || a.args[0] != b.args[0]) return false;
   if (!(a.flags & WST_WAIT_WOKEN)) return false;
   if (a.waker_context == WST_CTX_TIMER) return true;
   return (b.flags & WST_WAIT_WOKEN) && a.waker_context == b.waker_context &&
@@ -101,6 +103,8 @@ void merge_rewaits(std::vector<Piece>& pieces) {
 Timeline::Timeline(const model::Recording& recording) {
   std::map<model::Tid, std::vector<const wst_wait*>> by_thread;
   for (const wst_wait& w : recording.waits) by_thread[w.tid].push_back(&w);
+  auto sums_of = sums_by_thread(recording);
+  for (const auto& [tid, sums] : sums_of) by_thread.try_emplace(tid);
   for (auto& [tid, waits] : by_thread) {
     // An open wait of a live view may be followed by the same wait, ended.
     std::stable_sort(waits.begin(), waits.end(),
@@ -116,8 +120,13 @@ Timeline::Timeline(const model::Recording& recording) {
       for (std::size_t p = first; p < pieces.size(); p++) pieces[p].faulted = fault;
     }
     merge_rewaits(pieces);
+    const auto sums = sums_of.find(tid);
+    if (sums != sums_of.end()) {
+      pieces = overlay(pieces, pieces_of_sums(sums->second, summed_, mixes_));
+    }
     threads_[tid] = std::move(pieces);
   }
+  for (const wst_migrate& m : recording.migrations) moves_[m.tid].push_back(&m);
   for (const wst_slice& s : recording.slices) {
     auto& slices = slices_[s.h.cpu];
     Interval at{time(s.start_ns), time(s.h.ts)};
@@ -145,6 +154,26 @@ TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
   const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
                                    [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
   return it == pieces.begin() ? 0 : std::prev(it)->at.hi;
+}
+
+std::vector<Queue> Timeline::queues(const wst_wait& wait, Interval at) const {
+  if (!(wait.flags & WST_WAIT_MIGRATED)) return {{at, wait.h.cpu}};
+  const auto found = moves_.find(wait.tid);
+  if (found == moves_.end()) return {};
+  std::vector<Queue> queues;
+  TimeNs from = at.lo;
+  bool complete = false;
+  for (const wst_migrate* move : found->second) {
+    const TimeNs t = time(move->h.ts);
+    if (t < time(wait.out_ns) || t > time(wait.h.ts)) continue;
+    complete = move->to_cpu == wait.h.cpu;
+    if (t <= from) continue;
+    if (from < at.hi) queues.push_back({{from, std::min(t, at.hi)}, move->from_cpu});
+    from = std::min(t, at.hi);
+  }
+  if (!complete) return {};
+  if (from < at.hi) queues.push_back({{from, at.hi}, wait.h.cpu});
+  return queues;
 }
 
 std::span<const Slice> Timeline::ran_on(std::uint32_t cpu, Interval at) const {

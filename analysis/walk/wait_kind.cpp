@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk/wait_kind.h"
 
+#include "abi/syscalls.h"
+
 namespace whystall::walk {
 
 namespace {
 
-constexpr std::int32_t kRead = 0, kPoll = 7, kPread64 = 17, kReadv = 19, kSelect = 23,
-                       kNanosleep = 35, kSendfile = 40, kReadahead = 187, kFutex = 202,
-                       kEpollWait = 232, kClockNanosleep = 230, kPselect6 = 270, kPpoll = 271,
-                       kEpollPwait = 281, kPreadv = 295, kPreadv2 = 327, kEpollPwait2 = 441;
-
-constexpr std::uint64_t kFutexCommand = 0x7f;  // without the private and clock bits
-constexpr std::uint64_t kFutexWait = 0, kFutexLockPi = 6, kFutexWaitBitset = 9, kFutexLockPi2 = 13;
 /// The value that glibc's low-level lock gives a word that is held and waited for.
 constexpr std::uint32_t kLockedWithWaiters = 2;
 
 }  // namespace
 
 bool is_file_read(std::int32_t nr) {
-  return nr == kRead || nr == kPread64 || nr == kReadv || nr == kPreadv || nr == kPreadv2 ||
-         nr == kSendfile || nr == kReadahead;
+  return nr == WST_NR_READ || nr == WST_NR_PREAD64 || nr == WST_NR_READV || nr == WST_NR_PREADV ||
+         nr == WST_NR_PREADV2 || nr == WST_NR_SENDFILE || nr == WST_NR_READAHEAD;
 }
 
 bool reads_and_sends(std::int32_t nr) {
-  return nr == kSendfile;
+  return nr == WST_NR_SENDFILE;
 }
 
 bool is_sleep(const wst_wait& wait) {
   switch (wait.nr) {
-    case kNanosleep:
-    case kClockNanosleep:
+    case WST_NR_NANOSLEEP:
+    case WST_NR_CLOCK_NANOSLEEP:
       return true;
-    case kPoll:
-    case kPpoll:
+    case WST_NR_POLL:
+    case WST_NR_PPOLL:
       return wait.args[1] == 0;
-    case kSelect:
-    case kPselect6:
+    case WST_NR_SELECT:
+    case WST_NR_PSELECT6:
       return wait.args[0] == 0;
     default:
       return false;
@@ -43,15 +38,16 @@ bool is_sleep(const wst_wait& wait) {
 }
 
 bool is_timed_wait(std::int32_t nr) {
-  return nr == kFutex || nr == kPoll || nr == kPpoll || nr == kSelect || nr == kPselect6 ||
-         nr == kEpollWait || nr == kEpollPwait || nr == kEpollPwait2;
+  return nr == WST_NR_FUTEX || nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT ||
+         nr == WST_NR_PSELECT6 || nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT ||
+         nr == WST_NR_EPOLL_PWAIT2;
 }
 
 MutexEvidence mutex_evidence(const wst_wait& wait) {
-  if (wait.nr != kFutex) return MutexEvidence::kNone;
-  const std::uint64_t command = wait.args[1] & kFutexCommand;
-  if (command == kFutexLockPi || command == kFutexLockPi2) return MutexEvidence::kCommand;
-  const bool waits = command == kFutexWait || command == kFutexWaitBitset;
+  if (wait.nr != WST_NR_FUTEX) return MutexEvidence::kNone;
+  const std::uint64_t command = wait.args[1] & WST_FUTEX_COMMAND;
+  if (command == WST_FUTEX_LOCK_PI || command == WST_FUTEX_LOCK_PI2) return MutexEvidence::kCommand;
+  const bool waits = command == WST_FUTEX_WAIT || command == WST_FUTEX_WAIT_BITSET;
   return waits && static_cast<std::uint32_t>(wait.args[2]) == kLockedWithWaiters
              ? MutexEvidence::kValue
              : MutexEvidence::kNone;

@@ -14,8 +14,9 @@ bool reads_and_sends(std::int32_t nr);
 bool is_sleep(const wst_wait& wait);
 bool is_timed_wait(std::int32_t nr);
 /// Whether a wait is for a mutex, so that its waker held it: the kernel's own lock command says so;
-/// the value that glibc's lock waits on only suggests it, since any other word may hold it too.
-enum class MutexEvidence { kNone, kValue, kCommand };
+/// the value that glibc's lock waits on only suggests it, since any other word may hold it too,
+/// unless the owner beside it proves it.
+enum class MutexEvidence { kNone, kValue, kCommand, kOwner };
 MutexEvidence mutex_evidence(const wst_wait& wait);
 
 }  // namespace whystall::walk

@@ -80,7 +80,9 @@ class Walker {
       case State::kRunning:
         return running(tid, at, edge);
       case State::kRunnable:
-        return runnable(*piece.wait, at);
+        return runnable(piece, at);
+      case State::kMixed:
+        return mixed(tid, *piece.mix, at, edge);
       case State::kBlocked:
         hop.nr = piece.wait->nr;
         hop.file_kind = piece.wait->file_kind;
@@ -97,18 +99,44 @@ class Walker {
     emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
   }
 
+  /// The owner that glibc writes into a mutex is believed when it is the thread that later woke the
+  /// waiter: then it held the lock from the beginning to the end.
+  MutexEvidence lock_evidence(const wst_wait& wait) const {
+    const MutexEvidence evidence = mutex_evidence(wait);
+    if (evidence != MutexEvidence::kValue || !(wait.flags & WST_WAIT_FUTEX_WORD) ||
+        wait.futex_owner == 0 || wait.waker_tgid != wait.tgid)
+      return evidence;
+    const auto waker = recording_.tasks.find(wait.waker_tid);
+    const bool same = waker != recording_.tasks.end() && waker->second.ns_tid == wait.futex_owner;
+    return same ? MutexEvidence::kOwner : evidence;
+  }
+
   void lock_leaf(Interval at, Tid holder, Edge edge, bool slept) {
-    const bool sure = edge.lock == MutexEvidence::kCommand;
+    const bool sure = edge.lock == MutexEvidence::kCommand || edge.lock == MutexEvidence::kOwner;
     emit(at, Cause::kLockUser, sure ? confidence_ : worse(confidence_, Confidence::kLikely),
          {.address = edge.address, .tid = holder, .pid = pid_of(holder), .slept = slept});
   }
 
-  /// Who ran on the CPU that it waited for; where nobody is seen, only the wait itself is known.
-  void runnable(const wst_wait& wait, Interval at) {
-    // Who ran where it waited before it was moved was not recorded there to the end.
-    if (wait.flags & WST_WAIT_MIGRATED) return waiting_for_cpu(wait, at);
+  /// First what its quota held back, then who ran on the CPU that it waited for; where nobody is
+  /// seen, only the wait itself is known.
+  void runnable(const Piece& piece, Interval at) {
+    const wst_wait& wait = *piece.wait;
+    if (wait.flags & WST_WAIT_QUOTA) {
+      const TimeNs end = piece.at.lo + static_cast<TimeNs>(std::min<std::uint64_t>(
+                                           wait.throttled_ns, piece.at.length()));
+      const Interval held{at.lo, std::min(at.hi, end)};
+      emit(held, Cause::kCpuThrottled, confidence_, {.tid = wait.tid, .pid = wait.tgid});
+      at.lo = std::max(at.lo, held.hi);
+      if (at.length() <= 0) return;
+    }
+    const auto queues = timeline_.queues(wait, at);
+    if (queues.empty()) return waiting_for_cpu(wait, at);
+    for (const timeline::Queue& queue : queues) who_ran(wait, queue.cpu, queue.at);
+  }
+
+  void who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at) {
     TimeNs done = at.lo;
-    for (const auto& slice : timeline_.ran_on(wait.h.cpu, at)) {
+    for (const auto& slice : timeline_.ran_on(cpu, at)) {
       const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
       if (part.length() <= 0) continue;
       waiting_for_cpu(wait, {done, part.lo});
@@ -118,6 +146,30 @@ class Walker {
       done = part.hi;
     }
     waiting_for_cpu(wait, {done, at.hi});
+  }
+
+  /// Only the amounts are known: each gets its part of the interval, laid out one after the other.
+  void mixed(Tid tid, const timeline::Mix& mix, Interval at, Edge edge) {
+    const Confidence before = confidence_;
+    confidence_ = worse(confidence_, Confidence::kEstimated);
+    TimeNs done = at.lo;
+    auto take = [&](model::DurationNs amount) {
+      // Both fit a long double's mantissa, their product does not fit 64 bits.
+      const auto part = static_cast<model::DurationNs>(static_cast<long double>(amount) *
+                                                       static_cast<long double>(at.length()) /
+                                                       static_cast<long double>(mix.length));
+      const Interval interval{done, std::min(at.hi, done + part)};
+      done = interval.hi;
+      return interval;
+    };
+    for (const timeline::Share& share : mix.shares) {
+      if (const Interval part = take(share.blocked); part.length() > 0)
+        step(tid, {part, State::kBlocked, share.wait}, part, edge);
+      if (const Interval part = take(share.runnable); part.length() > 0)
+        step(tid, {part, State::kRunnable, share.wait}, part, edge);
+    }
+    if (done < at.hi) step(tid, {{done, at.hi}, State::kRunning, nullptr}, {done, at.hi}, edge);
+    confidence_ = before;
   }
 
   void waiting_for_cpu(const wst_wait& wait, Interval at) {
@@ -190,7 +242,7 @@ class Walker {
       return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely),
                   {.pid = wait.waker_tgid});
     }
-    walk(waker, at, {mutex_evidence(wait), wait.args[0]});
+    walk(waker, at, {lock_evidence(wait), wait.args[0]});
   }
 
   void unknown(Interval at, Tid tid, Reason reason) {

@@ -21,14 +21,19 @@
 #define WST_PATH_MAX 2048
 
 enum wst_kind {
-	WST_TASK = 1,  /* a task that later records name: identity, parent, command name */
-	WST_EXIT = 2,  /* a target task ended */
-	WST_WAIT = 3,  /* one stay off the CPU, with the run on the CPU before it */
-	WST_SLICE = 4, /* who ran on a CPU while a target was runnable there */
-	WST_FILE = 5,  /* a regular file that a target waited for: path, file system */
-	WST_API = 6,   /* one call of the accelerator's driver API */
-	WST_LOSS = 7,  /* records that found no room: how many, from when to when */
-	WST_QUIET = 8, /* a recruited task's waits are no longer emitted from here on */
+	WST_TASK = 1,     /* a task that later records name: identity, parent, command name */
+	WST_EXIT = 2,     /* a target task ended */
+	WST_WAIT = 3,     /* one stay off the CPU, with the run on the CPU before it */
+	WST_SLICE = 4,    /* who ran on a CPU while a target was runnable there */
+	WST_FILE = 5,     /* a regular file that a target waited for: path, file system */
+	WST_API = 6,      /* one call of the accelerator's driver API */
+	WST_LOSS = 7,     /* records that found no room: how many, from when to when */
+	WST_QUIET = 8,    /* a recruited task's waits are no longer emitted from here on */
+	WST_SUMS = 9,     /* waits that were added up: a thread's short ones, or a task's journal */
+	WST_MIGRATE = 10, /* a runnable task was moved to another CPU */
+	WST_POLLSET = 11, /* what a poll() or select() on several files waited for */
+	WST_END = 12,     /* who holds an end of a pipe, a socket or an event that was waited for */
+	WST_SAMPLE = 13,  /* where a target thread was on the CPU, 99 times a second */
 };
 
 struct wst_hdr {
@@ -55,8 +60,10 @@ struct wst_task {
 	__u32 ppid;
 	__u32 flags;
 	char comm[WST_COMM_LEN];
+	__u32 ns_tid; /* the number that the task has in its own process namespace */
+	__u32 reserved;
 };
-WST_ASSERT_SIZE(wst_task, 56);
+WST_ASSERT_SIZE(wst_task, 64);
 
 struct wst_exit {
 	struct wst_hdr h;
@@ -75,10 +82,13 @@ enum wst_wait_flag {
 	WST_WAIT_BEFORE = 1 << 6, /* began before the attach: out_ns is the attach, a lower bound */
 	WST_WAIT_NO_FILE = 1 << 7, /* the descriptor changed its file while it waited: no object */
 	WST_WAIT_KERNEL = 1 << 8,  /* kernel thread or worker: registers say nothing */
-	WST_WAIT_COMPAT = 1 << 9,  /* 32-bit system call: nr is not decoded */
+	WST_WAIT_COMPAT = 1 << 9,  /* 32-bit system call; nr is the 64-bit one that does the same */
 	WST_WAIT_FREEZE = 1 << 10, /* stopped, traced or frozen */
-	WST_WAIT_MIGRATED = 1 << 12,  /* moved to another CPU while it was runnable */
-	WST_WAIT_POLL_MORE = 1 << 11, /* poll() on several: the object is the first */
+	WST_WAIT_POLL_MORE = 1 << 11,  /* poll() on several: the object is the first */
+	WST_WAIT_MIGRATED = 1 << 12,   /* moved to another CPU while it was runnable */
+	WST_WAIT_FUTEX_WORD = 1 << 13, /* futex_word and futex_owner were read */
+	WST_WAIT_IO_WORKER = 1 << 14,  /* io-wq: the file is its request's, args[0] the operation */
+	WST_WAIT_QUOTA = 1 << 15,      /* throttled_ns is known */
 };
 
 /* Where a wake-up came from (hazard: `current` is not the waker in interrupt context). */
@@ -110,11 +120,13 @@ enum wst_file_kind {
 	WST_FILE_PIDFD = 16,
 	WST_FILE_MEMFD = 17,
 	WST_FILE_IO_URING = 18,
+	WST_FILE_MQUEUE = 19,
 };
 
 struct wst_wait {
 	struct wst_hdr h; /* ts: when it ran again */
-	__u64 ran_ns;     /* on the CPU from here to out_ns; 0 when not known */
+	/* On the CPU from here to out_ns, but for short waits in between; 0 when not known. */
+	__u64 ran_ns;
 	__u64 out_ns;
 	__u64 wake_ns;
 	__u64 args[4];
@@ -124,7 +136,7 @@ struct wst_wait {
 	__u32 generation;
 	__u32 tid;
 	__u32 tgid;
-	__s32 nr; /* system call, -1: none (page fault, preempted in user space) */
+	__s32 nr; /* system call of x86-64, -1: none (page fault, preempted in user space) */
 	__u32 state;
 	__u32 flags;
 	__u32 cpu_out;
@@ -136,15 +148,140 @@ struct wst_wait {
 	__u8 file_kind;
 	__u8 reserved;
 	__u32 major_faults; /* of the task at out_ns: rises when a wait was a page fault's */
-	__u32 reserved2;
+	__u32 rdev;         /* of a device file, kernel encoding */
+	/* Of the waits of this thread that were too short for a record, since it was first seen:
+	 * how long they were before out_ns. */
+	__u64 short_blocked_ns;
+	__u64 short_runnable_ns;
+	__u64 throttled_ns; /* of the runnable time, under its cgroup's CPU quota */
+	__u64 waker_ino;    /* what the waker's call was on, where the wait was for several files */
+	__u32 futex_word;   /* at out_ns */
+	__u32 futex_owner;  /* the word at +8, where a pthread mutex keeps its owner (ns_tid) */
 };
-WST_ASSERT_SIZE(wst_wait, 144);
+WST_ASSERT_SIZE(wst_wait, 184);
+
+/*
+ * Waits of one thread on one object, ended by one waker, that were added up. The last one is told
+ * whole; blocked_ns and runnable_ns are of all of them.
+ */
+struct wst_sum {
+	__u64 first_ns; /* the first one's out_ns */
+	__u64 out_ns;   /* the last one */
+	__u64 wake_ns;
+	__u64 in_ns;
+	__u64 blocked_ns;
+	__u64 runnable_ns;
+	__u64 object; /* inode; for a futex its address */
+	__u32 dev;
+	__u32 waker_tid;
+	__u32 waker_tgid;
+	__s32 nr;
+	__s32 waker_nr;
+	__u32 count;
+	__u32 flags; /* enum wst_wait_flag, of the last */
+	__u8 file_kind;
+	__u8 waker_context;
+	__u8 waker_vec;
+	__u8 reserved;
+};
+WST_ASSERT_SIZE(wst_sum, 88);
+
+#define WST_MAX_SUMS 16
+
+enum wst_sums_flag {
+	WST_SUMS_JOURNAL = 1 << 0,  /* the past of a task that was not watched, however long */
+	WST_SUMS_SNAPSHOT = 1 << 1, /* a later one with the same from_ns replaces it */
+};
+
+/* From from_ns to h.ts the thread was on the CPU, but for what is told here. */
+struct wst_sums {
+	struct wst_hdr h;
+	__u64 from_ns;
+	__u64 short_blocked_ns; /* as in wst_wait, these included */
+	__u64 short_runnable_ns;
+	__u32 tid;
+	__u32 tgid;
+	__u32 count; /* wst_sum that follow */
+	__u32 flags;
+};
+WST_ASSERT_SIZE(wst_sums, 56);
+
+struct wst_migrate {
+	struct wst_hdr h;
+	__u32 tid;
+	__u32 tgid;
+	__u32 from_cpu;
+	__u32 to_cpu;
+};
+WST_ASSERT_SIZE(wst_migrate, 32);
+
+#define WST_MAX_POLLED 8
+
+struct wst_polled {
+	__u64 ino;
+	__u32 dev;
+	__s32 fd;
+	__u8 file_kind;
+	__u8 reserved[7];
+};
+WST_ASSERT_SIZE(wst_polled, 24);
+
+struct wst_pollset {
+	struct wst_hdr h;
+	__u64 out_ns; /* with tid: whose wait */
+	__u32 tid;
+	__u32 tgid;
+	__u32 count; /* entries of `files` that are filled */
+	__u32 total; /* how many the call named */
+	struct wst_polled files[WST_MAX_POLLED];
+};
+WST_ASSERT_SIZE(wst_pollset, 232);
+
+enum wst_end_flag {
+	WST_END_READS = 1 << 0,
+	WST_END_WRITES = 1 << 1,
+	WST_END_LISTENS = 1 << 2,
+};
+
+/* One open file of one process. Addresses and ports are network sockets'; IPv4 in the first four
+ * bytes. */
+struct wst_end {
+	struct wst_hdr h;
+	__u64 ino;
+	__u64 peer_ino; /* unix socket: the other end's; 0 none */
+	__u32 dev;
+	__u32 tgid;
+	__s32 fd;
+	__u32 flags;
+	__u8 file_kind;
+	__u8 family; /* AF_INET or AF_INET6 */
+	__u16 local_port;
+	__u16 remote_port;
+	__u16 reserved;
+	__u8 local_address[16];
+	__u8 remote_address[16];
+};
+WST_ASSERT_SIZE(wst_end, 88);
+
+enum wst_sample_flag {
+	WST_SAMPLE_KERNEL = 1 << 0, /* in the kernel: ip is where it left user space */
+};
+
+struct wst_sample {
+	struct wst_hdr h;
+	__u64 ip;
+	__u32 tid;
+	__u32 tgid;
+	__s32 nr; /* system call, -1: none */
+	__u32 flags;
+};
+WST_ASSERT_SIZE(wst_sample, 40);
 
 struct wst_slice {
 	struct wst_hdr h; /* ts: end */
 	__u64 start_ns;
-	__u32 tid;
-	__u32 tgid;
+	__u32 tid;  /* 0: several threads of the process, one after the other */
+	__u32 tgid; /* 0: several processes, not told apart */
 	char comm[WST_COMM_LEN];
 };
 WST_ASSERT_SIZE(wst_slice, 48);
@@ -203,7 +340,9 @@ enum wst_loss_class {
 	WST_LOST_API = 3,
 	WST_LOST_TASK = 4,
 	WST_LOST_STORAGE = 5, /* scheduler events of tasks that had no storage yet */
-	WST_LOSS_CLASSES = 6,
+	WST_LOST_SAMPLE = 6,
+	WST_LOST_END = 7,
+	WST_LOSS_CLASSES = 8,
 };
 
 struct wst_loss {

@@ -16,12 +16,16 @@
 #define MAX_CPUS 1024
 #define EMIT_ALWAYS (~0ULL)
 #define ENOSYS 38
+#define SLOT_NS 10000000ULL
 
 /* Set before the load. */
 const volatile __u32 cfg_self_tgid __weak = 0;
 const volatile __u64 cfg_recruit_ns __weak = 2000000000ULL;
 const volatile __u32 cfg_max_depth __weak = 8;
-const volatile __u64 cfg_file_min_ns __weak = 20000;
+/* Waits of targets and recruits below this are added up; a thread that spends much time in them
+ * gets a lower bound, down to the floor, as long as it makes few records. */
+const volatile __u32 cfg_short_ns __weak = 20000;
+const volatile __u32 cfg_short_floor_ns __weak = 1250;
 
 /*
  * What is kept for each task. Created in process context only (task_newtask and the iterator):
@@ -31,9 +35,11 @@ struct task_ctx {
 	__u64 emit_until; /* 0: not of interest, EMIT_ALWAYS: target, else recruited until then */
 	__u64 in_ns;      /* last switch-in */
 	__u64 out_ns;     /* last switch-out; 0: on the CPU */
+	__u64 since_ns;   /* end of the last wait that has a record of its own */
 	/* Written by sched_waking alone and never cleared at switch-out: a waking on another CPU
 	 * may run before the switch-out handler does. Valid when later than in_ns. */
 	__u64 wake_ns;
+	__u64 waker_ino;
 	__u32 waker_tid;
 	__u32 waker_tgid;
 	__s32 waker_nr;
@@ -49,17 +55,36 @@ struct task_ctx {
 	__u32 cpu_out;
 	__s32 counted_cpu; /* the CPU whose `waiting` counts this task; -1 none */
 	__u64 args[4];
+	__u64 file; /* struct file that the call is on; the call holds it */
+	__s32 fd;   /* by which the program names it; -1: not by a descriptor */
+	__u32 major_faults;
+	__u64 quota_group; /* cfs_rq that it was on, and how long that one had been throttled */
+	__u64 quota_ns;
+	__u32 futex_word;
+	__u32 futex_owner;
+	__u32 polled_total;
+	__u32 polled_count;
+	__s32 polled[WST_MAX_POLLED];
+	__u64 polled_files[WST_MAX_POLLED]; /* struct file, as `file` */
+	/* What `file` is, found out when the wait is over. */
 	__u64 ino;
 	__u64 pos;
 	__u32 dev;
 	__u32 generation;
-	__s32 fd;
-	__u32 major_faults;
+	__u32 rdev;
 	__u8 file_kind;
 	/* The driver call that is going on. */
 	__u64 api_entry_ns;
 	__u64 api_stream;
 	__u64 api_event;
+	/* Waits without a record of their own: the short ones of a task that emits, the journal of
+	 * another. One piece of memory, in the form in which it is emitted. */
+	__u32 short_ns;   /* waits below this are added up */
+	__u32 slot_waits; /* records of single waits since sums.from_ns */
+	__u32 next_sum;   /* the journal's oldest entry, which the next new one replaces */
+	__u32 reserved;
+	struct wst_sums sums;
+	struct wst_sum sum[WST_MAX_SUMS];
 };
 
 struct {
@@ -78,18 +103,32 @@ struct {
  * descendants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 8192);
 	__type(key, __u32);
 	__type(value, __u8);
 } targets SEC(".maps") __weak;
 
+/* A stretch of time in which one task or process ran on a CPU. */
+struct stretch {
+	__u64 start_ns;
+	__u64 end_ns;
+	__u32 tid;
+	__u32 tgid;
+	char comm[WST_COMM_LEN];
+};
+
 struct cpu_ctx {
-	__u64 slice_ns; /* since when the current task runs here */
-	__u32 waiting;  /* emitting tasks that are runnable here and not running */
+	__u32 waiting; /* emitting tasks that are runnable here and not running */
 	__u8 in_irq;
 	__u8 in_timer;
 	__u8 softirq; /* 1 + vector; 0: none */
-	__u8 reserved[41];
+	__u8 reserved;
+	__u64 waiting_ns;       /* since when `waiting` is not 0 */
+	struct stretch current; /* the task on this CPU; end_ns is not used */
+	struct stretch held;    /* who ran while somebody waited; end_ns 0: nobody yet */
+	__u64 slot_ns;          /* emitted slices are counted from here */
+	__u32 slot_slices;
+	__u32 reserved2;
 } __attribute__((aligned(64)));
 
 struct {
@@ -165,6 +204,25 @@ static __always_inline void submit(void *record)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline __u32 own_namespace_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	__u32 level = BPF_CORE_READ(pid, level);
+	struct upid innermost = {};
+	__u32 stride = bpf_core_type_size(struct upid);
+
+	if (!pid || level > 32) /* MAX_PID_NS_LEVEL */
+		return 0;
+	bpf_core_read(&innermost, sizeof(innermost), &pid->numbers[0]);
+	if (level) {
+		void *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+			   (__u64)level * stride;
+
+		bpf_probe_read_kernel(&innermost, sizeof(innermost), at);
+	}
+	return innermost.nr;
+}
+
 /* `name` is the kernel's own: the task's, or the one that it is about to get. */
 static __always_inline void announce(struct task_struct *task, struct task_ctx *t, __u64 now,
 				     __u32 flags, const char *name)
@@ -186,6 +244,8 @@ static __always_inline void announce(struct task_struct *task, struct task_ctx *
 	if (is_target(t))
 		flags |= WST_TASK_TARGET;
 	r->flags = flags;
+	r->ns_tid = own_namespace_tid(task);
+	r->reserved = 0;
 	__builtin_memset(r->comm, 0, sizeof(r->comm));
 	bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), name);
 	submit(r);

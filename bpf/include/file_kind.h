@@ -74,6 +74,8 @@ static __always_inline __u8 file_kind_of(struct file *file, struct inode *inode)
 		return anonymous_kind(file);
 	if (magic == PID_FS_MAGIC) /* since 6.9 */
 		return WST_FILE_PIDFD;
+	if (magic == MQUEUE_MAGIC)
+		return WST_FILE_MQUEUE;
 	switch (mode & S_IFMT) {
 	case S_IFREG:
 		if (magic == TMPFS_MAGIC && (dentry_name8(file) & 0xffffffffffffULL) ==

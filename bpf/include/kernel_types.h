@@ -25,13 +25,36 @@ struct thread_info {
 	unsigned int cpu;
 };
 
+/* CONFIG_CFS_BANDWIDTH; what was spent throttled is told since 6.6 (677ea015f231), by another field
+ * before. */
+struct cfs_rq {
+	u64 throttled_clock_pelt_time;
+};
+
+struct cfs_rq___since_6_6 {
+	u64 throttled_clock_self_time;
+};
+
 struct sched_entity {
 	u64 exec_start;
+	struct cfs_rq *cfs_rq;
 };
 
 /* Since 6.12 (152e11f6df29): a sleeper may stay on the run queue until its lag is paid. */
 struct sched_entity___delayed {
 	unsigned char sched_delayed;
+};
+
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
 };
 
 struct task_struct {
@@ -50,6 +73,8 @@ struct task_struct {
 	unsigned long maj_flt;
 	char comm[16];
 	struct files_struct *files;
+	struct pid *thread_pid;
+	void *worker_private;
 };
 
 struct file_system_type {
@@ -64,6 +89,7 @@ struct super_block {
 
 struct inode {
 	umode_t i_mode;
+	dev_t i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	unsigned int i_nlink;
@@ -100,14 +126,50 @@ struct file {
 	struct inode *f_inode;
 	struct path f_path;
 	loff_t f_pos;
+	unsigned int f_mode;
+};
+
+/* io_uring's kernel workers: what they work on. */
+struct io_wq_work {
+	int cancel_seq;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+	struct io_wq_work work;
+};
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
 };
 
 struct sock_common {
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	__u16 skc_dport;
+	__u16 skc_num;
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
 };
+
+struct socket;
 
 struct sock {
 	struct sock_common __sk_common;
+	struct socket *sk_socket;
+};
+
+struct unix_sock {
+	struct sock *peer;
 };
 
 struct socket {
@@ -129,6 +191,7 @@ struct files_struct {
 };
 
 struct pt_regs {
+	unsigned long bx;
 	unsigned long r10;
 	unsigned long r9;
 	unsigned long r8;
@@ -155,6 +218,13 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
+
 #pragma clang attribute pop
 
 #define PF_IO_WORKER 0x00000010
@@ -167,6 +237,11 @@ struct bpf_iter__task {
 #define TS_COMPAT 0x0002
 #define X32_SYSCALL_BIT 0x40000000
 
+#define FMODE_READ 0x1
+#define FMODE_WRITE 0x2
+
+#define TCP_LISTEN 10
+
 #define TIMER_SOFTIRQ 1
 #define NET_RX_SOFTIRQ 3
 
@@ -177,6 +252,7 @@ struct bpf_iter__task {
 #define TMPFS_MAGIC 0x01021994
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define PID_FS_MAGIC 0x50494446
+#define MQUEUE_MAGIC 0x19800202
 
 #define S_IFMT 00170000
 #define S_IFSOCK 0140000

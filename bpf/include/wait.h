@@ -8,15 +8,10 @@
 
 #include "common.h"
 #include "file_kind.h"
+#include "foreign_calls.h"
 
-#define NR_READ 0
-#define NR_POLL 7
-#define NR_PREAD64 17
-#define NR_SENDFILE 40
-#define NR_RESTART_SYSCALL 219
-#define NR_PPOLL 271
-#define NR_PREADV 295
-#define NR_PWRITEV2 328
+#define NO_DESCRIPTOR (-1)
+#define IDTYPE_PIDFD 3
 
 struct user_pollfd {
 	__s32 fd;
@@ -24,45 +19,64 @@ struct user_pollfd {
 	__s16 revents;
 };
 
-static __always_inline bool has_fd_argument(__s32 nr)
+/* Which argument is the descriptor that the call waits on; -1 none. */
+static __always_inline int descriptor_argument(__s32 nr)
 {
 	switch (nr) {
-	case 0:   /* read */
-	case 1:   /* write */
-	case 16:  /* ioctl */
-	case 17:  /* pread64 */
-	case 18:  /* pwrite64 */
-	case 19:  /* readv */
-	case 20:  /* writev */
-	case 42:  /* connect */
-	case 43:  /* accept */
-	case 44:  /* sendto */
-	case 45:  /* recvfrom */
-	case 46:  /* sendmsg */
-	case 47:  /* recvmsg */
-	case 72:  /* fcntl */
-	case 73:  /* flock */
-	case 74:  /* fsync */
-	case 75:  /* fdatasync */
-	case 77:  /* ftruncate */
-	case 78:  /* getdents */
-	case 187: /* readahead */
-	case 217: /* getdents64 */
-	case 232: /* epoll_wait */
-	case 277: /* sync_file_range */
-	case 281: /* epoll_pwait */
-	case 285: /* fallocate */
-	case 288: /* accept4 */
-	case 295: /* preadv */
-	case 296: /* pwritev */
-	case 299: /* recvmmsg */
-	case 307: /* sendmmsg */
-	case 327: /* preadv2 */
-	case 328: /* pwritev2 */
-	case 441: /* epoll_pwait2 */
-		return true;
+	case WST_NR_READ:
+	case WST_NR_WRITE:
+	case WST_NR_FSTAT:
+	case WST_NR_IOCTL:
+	case WST_NR_PREAD64:
+	case WST_NR_PWRITE64:
+	case WST_NR_READV:
+	case WST_NR_WRITEV:
+	case WST_NR_CONNECT:
+	case WST_NR_ACCEPT:
+	case WST_NR_SENDTO:
+	case WST_NR_RECVFROM:
+	case WST_NR_SENDMSG:
+	case WST_NR_RECVMSG:
+	case WST_NR_FCNTL:
+	case WST_NR_FLOCK:
+	case WST_NR_FSYNC:
+	case WST_NR_FDATASYNC:
+	case WST_NR_FTRUNCATE:
+	case WST_NR_GETDENTS:
+	case WST_NR_READAHEAD:
+	case WST_NR_GETDENTS64:
+	case WST_NR_EPOLL_WAIT:
+	case WST_NR_MQ_TIMEDSEND:
+	case WST_NR_MQ_TIMEDRECEIVE:
+	case WST_NR_SPLICE:
+	case WST_NR_TEE:
+	case WST_NR_SYNC_FILE_RANGE:
+	case WST_NR_VMSPLICE:
+	case WST_NR_EPOLL_PWAIT:
+	case WST_NR_FALLOCATE:
+	case WST_NR_ACCEPT4:
+	case WST_NR_PREADV:
+	case WST_NR_PWRITEV:
+	case WST_NR_RECVMMSG:
+	case WST_NR_SYNCFS:
+	case WST_NR_SENDMMSG:
+	case WST_NR_COPY_FILE_RANGE:
+	case WST_NR_PREADV2:
+	case WST_NR_PWRITEV2:
+	case WST_NR_IO_URING_ENTER:
+	case WST_NR_EPOLL_PWAIT2:
+		return 0;
+	case WST_NR_SENDFILE:
+		return 1;
 	}
-	return false;
+	return -1;
+}
+
+static __always_inline bool waits_on_many(__s32 nr)
+{
+	return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT ||
+	       nr == WST_NR_PSELECT6 || nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT ||
+	       nr == WST_NR_EPOLL_PWAIT2 || nr == WST_NR_IO_URING_ENTER;
 }
 
 static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 fd)
@@ -85,52 +99,191 @@ static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 f
 /* The file position that the call names, else the file's own. */
 static __always_inline __u64 asked_position(const struct task_ctx *t, struct file *file)
 {
-	if (t->nr == NR_PREAD64 || t->nr == 18 || (t->nr >= NR_PREADV && t->nr <= 296) ||
-	    t->nr == 327 || t->nr == NR_PWRITEV2)
+	switch (t->nr) {
+	case WST_NR_PREAD64:
+	case WST_NR_PWRITE64:
+	case WST_NR_PREADV:
+	case WST_NR_PWRITEV:
+	case WST_NR_PREADV2:
+	case WST_NR_PWRITEV2:
 		return t->args[3];
+	}
 	return BPF_CORE_READ(file, f_pos);
 }
 
-static __always_inline void note_file(struct task_struct *task, struct task_ctx *t)
+/* What the file of the wait is. At the end of the wait: most waits are too short to ask. */
+static __always_inline void identify_file(struct task_ctx *t, struct file *file)
 {
-	struct file *file = file_of_fd(task, t->fd);
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 
-	if (!file)
-		return;
-	inode = BPF_CORE_READ(file, f_inode);
 	t->ino = BPF_CORE_READ(inode, i_ino);
 	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	t->generation = BPF_CORE_READ(inode, i_generation);
+	t->rdev = BPF_CORE_READ(inode, i_rdev);
 	t->file_kind = file_kind_of(file, inode);
 	t->pos = asked_position(t, file);
+}
+
+static __always_inline void forget_file(struct task_ctx *t)
+{
+	t->file_kind = WST_FILE_NONE;
+	t->ino = 0;
+	t->dev = 0;
+	t->generation = 0;
+	t->rdev = 0;
+	t->pos = 0;
 }
 
 static __always_inline void forget_wait(struct task_ctx *t)
 {
 	t->nr = -1;
-	t->fd = -1;
-	t->file_kind = WST_FILE_NONE;
+	t->fd = NO_DESCRIPTOR;
+	t->file = 0;
 	t->args[0] = 0;
 	t->args[1] = 0;
 	t->args[2] = 0;
 	t->args[3] = 0;
-	t->ino = 0;
-	t->dev = 0;
-	t->generation = 0;
-	t->pos = 0;
+	t->polled_count = 0;
+	t->polled_total = 0;
+	forget_file(t);
+}
+
+/* An io_uring worker waits for what its request is on. */
+static __always_inline void decode_io_worker(struct task_struct *task, struct task_ctx *t)
+{
+	struct io_worker *worker = BPF_CORE_READ(task, worker_private);
+	struct io_wq_work *work = BPF_CORE_READ(worker, cur_work);
+	struct io_kiocb *request;
+
+	if (!worker || !work)
+		return;
+	request = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
+	t->wait_flags |= WST_WAIT_IO_WORKER;
+	t->args[0] = BPF_CORE_READ(request, opcode);
+	t->file = (__u64)BPF_CORE_READ(request, file);
+}
+
+/* FUTEX_WAIT on a pthread mutex: the word, and the owner that glibc keeps eight bytes behind it. */
+static __always_inline void read_futex(struct task_ctx *t)
+{
+	__u32 mutex[3];
+	__u32 command = t->args[1] & WST_FUTEX_COMMAND;
+
+	if (command != WST_FUTEX_WAIT && command != WST_FUTEX_WAIT_BITSET &&
+	    command != WST_FUTEX_LOCK_PI && command != WST_FUTEX_LOCK_PI2)
+		return;
+	if (bpf_probe_read_user(mutex, sizeof(mutex), (void *)t->args[0]))
+		return;
+	t->futex_word = mutex[0];
+	t->futex_owner = mutex[2];
+	t->wait_flags |= WST_WAIT_FUTEX_WORD;
+}
+
+static __always_inline void read_poll(struct task_ctx *t)
+{
+	struct user_pollfd fds[WST_MAX_POLLED];
+	__u64 total = t->args[1];
+	__u32 count = total > WST_MAX_POLLED ? WST_MAX_POLLED : total;
+
+	t->polled_total = total;
+	if (!count || bpf_probe_read_user(fds, count * sizeof(fds[0]), (void *)t->args[0]))
+		return;
+	for (__u32 i = 0; i < WST_MAX_POLLED; i++) {
+		if (i < count)
+			t->polled[i] = fds[i].fd;
+	}
+	t->polled_count = count;
+	t->fd = t->polled[0];
+}
+
+struct select_walk {
+	struct task_ctx *t;
+	__u64 bits;
+};
+
+static long note_bit(__u32 fd, struct select_walk *walk)
+{
+	struct task_ctx *t = walk->t;
+	__u64 count = t->polled_count;
+
+	if (!(walk->bits >> fd & 1))
+		return 0;
+	t->polled_total++;
+	asm volatile("" : "+r"(count));
+	if (count >= WST_MAX_POLLED)
+		return 0;
+	t->polled[count] = fd;
+	t->polled_count = count + 1;
+	return 0;
+}
+
+/* The first 64 descriptors of the three sets. */
+static __always_inline void read_select(struct task_ctx *t)
+{
+	struct select_walk walk = {.t = t};
+	__u64 set;
+
+	for (int i = 1; i <= 3; i++) {
+		set = 0;
+		if (t->args[i] && !bpf_probe_read_user(&set, sizeof(set), (void *)t->args[i]))
+			walk.bits |= set;
+	}
+	if (t->args[0] < 64)
+		walk.bits &= (1ULL << t->args[0]) - 1;
+	if (!walk.bits)
+		return;
+	bpf_loop(64, note_bit, &walk, 0);
+	if (t->polled_count)
+		t->fd = t->polled[0];
+}
+
+/* The arguments, and the call as x86-64 numbers it. False: none that is told apart. */
+static __always_inline bool read_call(struct task_struct *task, struct task_ctx *t,
+				      struct pt_regs *regs)
+{
+	__s32 nr = (__s32)regs->orig_ax;
+
+	if (task->thread_info.status & TS_COMPAT) {
+		t->wait_flags |= WST_WAIT_COMPAT;
+		nr = native_of_i386(nr);
+		t->args[0] = (__u32)regs->bx;
+		t->args[1] = (__u32)regs->cx;
+		t->args[2] = (__u32)regs->dx;
+		t->args[3] = (__u32)regs->si;
+		if (nr == WST_NR_PREAD64 || nr == WST_NR_PWRITE64 || nr == WST_NR_PREADV ||
+		    nr == WST_NR_PWRITEV) /* the position is two words */
+			t->args[3] |= (__u64)(__u32)regs->di << 32;
+	} else {
+		if (nr & X32_SYSCALL_BIT) {
+			t->wait_flags |= WST_WAIT_COMPAT;
+			nr = native_of_x32(nr & ~X32_SYSCALL_BIT);
+		}
+		t->args[0] = regs->di;
+		t->args[1] = regs->si;
+		t->args[2] = regs->dx;
+		t->args[3] = regs->r10;
+	}
+	if (nr < 0)
+		return false;
+	if (nr == WST_NR_RESTART_SYSCALL)
+		nr = t->last_nr;
+	else
+		t->last_nr = nr;
+	t->nr = nr;
+	return true;
 }
 
 /*
  * Fills the description of the wait that begins. `own` says that `task` is the current one, whose
- * user memory can be read. The registers say which call was entered; only ax == -ENOSYS says that
- * it still goes on (the kernel puts it there at the entry and overwrites it at the end).
+ * user memory can be read; `whole` that it is worth it. The registers say which call was entered;
+ * only ax == -ENOSYS says that it still goes on (the kernel puts it there at the entry and
+ * overwrites it at the end).
  */
 static __always_inline void decode_wait(struct task_struct *task, struct task_ctx *t, __u32 state,
-					bool own)
+					bool own, bool whole)
 {
 	struct pt_regs *regs;
-	__s32 nr;
+	int at;
 
 	forget_wait(t);
 	/* First: a stop happens on the way out of a call, whose registers no longer tell. */
@@ -140,114 +293,50 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 	}
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		t->wait_flags |= WST_WAIT_KERNEL;
+		if (task->flags & PF_IO_WORKER)
+			decode_io_worker(task, t);
 		return;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	nr = (__s32)regs->orig_ax;
-	if (nr < 0 || (long)regs->ax != -ENOSYS)
+	if ((__s32)regs->orig_ax < 0 || (long)regs->ax != -ENOSYS)
 		return;
-	if (task->thread_info.status & TS_COMPAT) {
-		t->wait_flags |= WST_WAIT_COMPAT;
+	if (!read_call(task, t, regs))
 		return;
-	}
-	nr &= ~X32_SYSCALL_BIT;
-	if (nr == NR_RESTART_SYSCALL)
-		nr = t->last_nr;
-	else
-		t->last_nr = nr;
-	t->nr = nr;
-	t->args[0] = regs->di;
-	t->args[1] = regs->si;
-	t->args[2] = regs->dx;
-	t->args[3] = regs->r10;
-	if (has_fd_argument(nr)) {
+	at = descriptor_argument(t->nr);
+	if (at == 0)
 		t->fd = (__s32)t->args[0];
-	} else if (nr == NR_SENDFILE) {
+	else if (at == 1)
 		t->fd = (__s32)t->args[1];
-	} else if ((nr == NR_POLL || nr == NR_PPOLL) && own && t->args[1]) {
-		struct user_pollfd first = {.fd = -1};
-
-		if (!bpf_probe_read_user(&first, sizeof(first), (void *)t->args[0]))
-			t->fd = first.fd;
-		if (t->args[1] > 1)
+	else if (t->nr == WST_NR_WAITID && (__s32)t->args[0] == IDTYPE_PIDFD)
+		t->fd = (__s32)t->args[1];
+	if (own && whole) {
+		if (t->nr == WST_NR_FUTEX)
+			read_futex(t);
+		else if (t->nr == WST_NR_POLL || t->nr == WST_NR_PPOLL)
+			read_poll(t);
+		else if (t->nr == WST_NR_SELECT || t->nr == WST_NR_PSELECT6)
+			read_select(t);
+		if (t->polled_total > 1)
 			t->wait_flags |= WST_WAIT_POLL_MORE;
 	}
+	if (t->polled_count > 1) {
+		for (__u32 i = 0; i < WST_MAX_POLLED; i++) {
+			if (i < t->polled_count)
+				t->polled_files[i] = (__u64)file_of_fd(task, t->polled[i]);
+		}
+	}
 	if (t->fd >= 0)
-		note_file(task, t);
+		t->file = (__u64)file_of_fd(task, t->fd);
 }
 
-static __always_inline void emit_wait(struct task_struct *task, struct task_ctx *t, __u64 now,
-				      __u32 extra_flags)
+/*
+ * Whether the file of the wait is still the one that the descriptor names. The call holds its file
+ * for as long as it waits, so an equal pointer is the same file; another one, or none, means that
+ * the descriptor was closed meanwhile, and the wait has no name.
+ */
+static __always_inline bool file_is_the_same(struct task_struct *task, struct task_ctx *t)
 {
-	struct wst_wait *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	__u32 flags = t->wait_flags | extra_flags;
-
-	if (!r) {
-		count_loss(WST_LOST_WAIT, now);
-		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_WAIT, now);
-	r->ran_ns = t->in_ns;
-	r->out_ns = t->out_ns;
-	r->args[0] = t->args[0];
-	r->args[1] = t->args[1];
-	r->args[2] = t->args[2];
-	r->args[3] = t->args[3];
-	r->ino = t->ino;
-	r->pos = t->pos;
-	r->dev = t->dev;
-	r->generation = t->generation;
-	r->tid = task->pid;
-	r->tgid = task->tgid;
-	r->nr = t->nr;
-	r->state = t->state;
-	r->cpu_out = t->cpu_out;
-	r->file_kind = t->file_kind;
-	r->reserved = 0;
-	r->major_faults = t->major_faults;
-	r->reserved2 = 0;
-	if (extra_flags & WST_WAIT_OPEN) /* made by the dump, which runs on any CPU */
-		r->h.cpu = task->thread_info.cpu;
-	if (t->wake_ns > t->in_ns && t->wake_ns) {
-		flags |= WST_WAIT_WOKEN;
-		r->wake_ns = t->wake_ns;
-		r->waker_tid = t->waker_tid;
-		r->waker_tgid = t->waker_tgid;
-		r->waker_nr = t->waker_nr;
-		r->waker_context = t->waker_context;
-		r->waker_vec = t->waker_vec;
-	} else {
-		r->wake_ns = 0;
-		r->waker_tid = 0;
-		r->waker_tgid = 0;
-		r->waker_nr = -1;
-		r->waker_context = 0;
-		r->waker_vec = 0;
-	}
-	r->flags = flags;
-	submit(r);
-}
-
-/* The run that is going on, or the last one of a task that ends: nothing else would record it. */
-static __always_inline void emit_run(struct task_struct *task, const struct task_ctx *t, __u64 now)
-{
-	struct wst_wait *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-
-	if (!r) {
-		count_loss(WST_LOST_WAIT, now);
-		return;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	fill_header(&r->h, sizeof(*r), WST_WAIT, now);
-	r->ran_ns = t->in_ns;
-	r->out_ns = now;
-	r->tid = task->pid;
-	r->tgid = task->tgid;
-	r->nr = -1;
-	r->waker_nr = -1;
-	r->major_faults = (__u32)task->maj_flt;
-	r->flags = WST_WAIT_RUNNING | WST_WAIT_OPEN;
-	submit(r);
+	return t->fd < 0 || (__u64)file_of_fd(task, t->fd) == t->file;
 }
 
 #endif

@@ -12,7 +12,7 @@ const char* kind_name(unsigned kind) {
   static const char* const kNames[] = {"",        "regular", "directory", "char",    "block",
                                        "pipe",    "socket",  "anon",      "other",   "unix",
                                        "inet",    "eventfd", "epoll",     "timerfd", "signalfd",
-                                       "inotify", "pidfd",   "memfd",     "io_uring"};
+                                       "inotify", "pidfd",   "memfd",     "io_uring", "mqueue"};
   return kind < sizeof kNames / sizeof *kNames ? kNames[kind] : "?";
 }
 

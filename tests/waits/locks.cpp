@@ -153,7 +153,7 @@ void add_locks(std::vector<Kind>& kinds) {
                      Message message;
                      must("msgrcv", msgrcv(queue_id, &message, sizeof message.text, 0, 0));
                    }});
-  kinds.push_back({"POSIX message queue", SYS_mq_timedreceive, "", Waker::kThread,
+  kinds.push_back({"POSIX message queue", SYS_mq_timedreceive, "mqueue", Waker::kThread,
                    [] {
                      const std::string name = "/whystall-waits-" + std::to_string(getpid());
                      mq_attr attributes{};
@@ -162,7 +162,7 @@ void add_locks(std::vector<Kind>& kinds) {
                      queue = static_cast<mqd_t>(must(
                          "mq_open", mq_open(name.c_str(), O_RDWR | O_CREAT, 0600, &attributes)));
                      mq_unlink(name.c_str());
-                     return -1;
+                     return static_cast<int>(queue);
                    },
                    [] {
                      char text[8];

@@ -88,10 +88,10 @@ void add_pipes(std::vector<Kind>& kinds) {
                      must("ppoll", ppoll(&p, 1, nullptr, nullptr));
                    },
                    write_byte});
-  kinds.push_back({"select of a pipe", SYS_pselect6, "", Waker::kThread,
+  kinds.push_back({"select of a pipe", SYS_pselect6, "pipe", Waker::kThread,
                    [] {
                      make_pipe();
-                     return -1;
+                     return ends[0];
                    },
                    [] {
                      fd_set set;

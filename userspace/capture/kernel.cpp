@@ -3,13 +3,18 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <linux/perf_event.h>
 #include <spdlog/spdlog.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "base/fd.h"
 #include "base/time.h"
@@ -55,6 +60,33 @@ int take_record(void* context, void* data, std::size_t bytes) {
   return 0;
 }
 
+/// Samples a second on each CPU: not a divisor of the tick, so that both do not march in step.
+constexpr std::uint64_t kSamplesPerSecond = 99;
+
+Fd open_cpu_clock(int cpu) {
+  perf_event_attr attr{};
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.size = sizeof attr;
+  attr.config = PERF_COUNT_SW_CPU_CLOCK;
+  attr.freq = 1;
+  attr.sample_freq = kSamplesPerSecond;
+  return Fd(
+      static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+/// Which optional source has a program that the kernel refused; the programs before it were loaded.
+std::optional<Source> refused_source(const bpf_object* object, const SourceReports& reports) {
+  for (std::size_t i = 0; i < kSources; i++) {
+    if (reports[i].state == SourceState::kMissing) continue;
+    for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
+      const bpf_program* program =
+          bpf_object__find_program_by_name(object, std::string(name).c_str());
+      if (program && bpf_program__fd(program) < 0) return static_cast<Source>(i);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 struct Kernel::State {
@@ -63,16 +95,24 @@ struct Kernel::State {
   const Take* take = nullptr;
   bool multi = false;
   std::vector<bpf_link*> links;
-  ApiProbes api;
+  std::vector<ApiProbes> api;
+  SourceReports sources;
 
   ApiPrograms api_programs() const {
     return {skeleton->progs.wst_api_submit, skeleton->progs.wst_api_sync,
             skeleton->progs.wst_api_sync_return};
   }
 
+  SourceReport& report(Source source) { return sources[static_cast<std::size_t>(source)]; }
+  bool missing(Source source) { return report(source).state == SourceState::kMissing; }
+
+  Status load();
+  Status attach_source(Source source);
+  void attach_samples();
+
   Status attach(bpf_program* program) {
     bpf_link* link = bpf_program__attach(program);
-    if (!link) return cannot("attach a scheduler probe", errno);
+    if (!link) return cannot("attach a probe", errno);
     links.push_back(link);
     return Nothing{};
   }
@@ -80,7 +120,7 @@ struct Kernel::State {
   void detach() {
     for (bpf_link* link : links) bpf_link__destroy(link);
     links.clear();
-    api.detach_multi();
+    for (ApiProbes& probes : api) probes.detach_multi();
   }
 
   ~State() {
@@ -90,6 +130,69 @@ struct Kernel::State {
   }
 };
 
+/// What the kernel refuses is left out, if the rest is of use without it, and the load tried again.
+Status Kernel::State::load() {
+  for (;;) {
+    skeleton = whystall_bpf__open();
+    if (!skeleton) return cannot("open the programs", errno);
+    skeleton->rodata->cfg_self_tgid = static_cast<__u32>(getpid());
+    for (std::size_t i = 0; i < kSources; i++) {
+      for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
+        bpf_program* program =
+            bpf_object__find_program_by_name(skeleton->obj, std::string(name).c_str());
+        if (program && sources[i].state == SourceState::kMissing)
+          bpf_program__set_autoload(program, false);
+      }
+    }
+    multi = kernel_has_multi_uprobes();
+    prepare_api_programs(api_programs(), multi);
+    const int error = whystall_bpf__load(skeleton);
+    if (!error) return Nothing{};
+    const auto refused = refused_source(skeleton->obj, sources);
+    if (!refused || facts_of(*refused).required) return cannot("load the programs", error);
+    report(*refused) = {SourceState::kMissing, "the kernel refused its program", ""};
+    whystall_bpf__destroy(skeleton);
+    skeleton = nullptr;
+  }
+}
+
+/// Programs that are attached by tracepoint; iterators are run when they are wanted.
+Status Kernel::State::attach_source(Source source) {
+  for (const std::string_view name : facts_of(source).programs) {
+    bpf_program* program =
+        bpf_object__find_program_by_name(skeleton->obj, std::string(name).c_str());
+    if (!program || !std::string_view(bpf_program__section_name(program)).starts_with("tp_btf/") ||
+        program == skeleton->progs.wst_newtask)
+      continue;
+    if (auto status = attach(program); !status) return status.error();
+  }
+  return Nothing{};
+}
+
+void Kernel::State::attach_samples() {
+  if (missing(Source::kSamples)) return;
+  const int cpus = libbpf_num_possible_cpus();
+  int attached = 0, error = 0;
+  for (int cpu = 0; cpu < cpus; cpu++) {
+    Fd clock = open_cpu_clock(cpu);
+    if (!clock.valid()) {
+      if (errno != ENODEV) error = errno;  // ENODEV: that CPU is off line
+      continue;
+    }
+    bpf_link* link = bpf_program__attach_perf_event(skeleton->progs.wst_on_cpu, clock.get());
+    if (!link) {
+      error = errno;
+      continue;
+    }
+    clock.release();  // the link's now
+    links.push_back(link);
+    attached++;
+  }
+  if (error == 0) return;
+  report(Source::kSamples) = {attached ? SourceState::kDegraded : SourceState::kMissing,
+                              std::string("the kernel's CPU clock: ") + std::strerror(error), ""};
+}
+
 Kernel::Kernel(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(Kernel&&) noexcept = default;
@@ -97,52 +200,56 @@ Kernel::~Kernel() = default;
 
 Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
   libbpf_set_print(log_libbpf);
-  auto state = std::make_unique<State>();
-  state->skeleton = whystall_bpf__open();
-  if (!state->skeleton) return cannot("open the programs", errno);
-  auto& programs = state->skeleton->progs;
-  state->skeleton->rodata->cfg_self_tgid = static_cast<__u32>(getpid());
-  state->multi = kernel_has_multi_uprobes();
-  prepare_api_programs(state->api_programs(), state->multi);
-  if (const int error = whystall_bpf__load(state->skeleton))
-    return cannot("load the programs", error);
+  Kernel kernel(std::make_unique<State>());
+  State& state = *kernel.state_;
+  if (auto status = state.load(); !status) return status.error();
+  state.ring = ring_buffer__new(bpf_map__fd(state.skeleton->maps.records), take_record, &state.take,
+                                nullptr);
+  if (!state.ring) return cannot("map the ring buffer", errno);
 
+  // New tasks get their storage first, then all that exist; only then do the hooks look it up.
+  if (auto status = state.attach(state.skeleton->progs.wst_newtask); !status) return status.error();
+  if (auto status = kernel.add_targets(pids); !status) return status.error();
+  // Contexts before wakers: a wake-up whose context is not known would be blamed on a task.
+  for (const Source source : {Source::kWakeContext, Source::kWaits}) {
+    if (auto status = state.attach_source(source); !status) return status.error();
+  }
+  if (auto status = run_iterator(state.skeleton->progs.wst_settle); !status) return status.error();
+  state.attach_samples();
+  return kernel;
+}
+
+Status Kernel::add_targets(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) {
     const __u32 key = static_cast<__u32>(pid);
     const __u8 one = 1;
-    if (bpf_map_update_elem(bpf_map__fd(state->skeleton->maps.targets), &key, &one, BPF_ANY)) {
+    if (bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.targets), &key, &one, BPF_ANY)) {
       return cannot("note the target", errno);
     }
   }
-  state->ring = ring_buffer__new(bpf_map__fd(state->skeleton->maps.records), take_record,
-                                 &state->take, nullptr);
-  if (!state->ring) return cannot("map the ring buffer", errno);
-
-  // New tasks get their storage first, then all that exist; only then do the hooks look it up.
-  if (auto status = state->attach(programs.wst_newtask); !status) return status.error();
-  if (auto status = run_iterator(programs.wst_adopt); !status) return status.error();
-  for (bpf_program* program :
-       {programs.wst_irq_handler_entry, programs.wst_irq_handler_exit,
-        programs.wst_call_function_single_entry, programs.wst_call_function_single_exit,
-        programs.wst_irq_work_entry, programs.wst_irq_work_exit, programs.wst_hrtimer_expire_entry,
-        programs.wst_hrtimer_expire_exit, programs.wst_softirq_entry, programs.wst_softirq_exit,
-        programs.wst_rename, programs.wst_process_exit, programs.wst_migrate,
-        programs.wst_wakeup_new, programs.wst_waking, programs.wst_switch}) {
-    if (auto status = state->attach(program); !status) return status.error();
-  }
-  if (auto status = run_iterator(programs.wst_settle); !status) return status.error();
-  return Kernel(std::move(state));
+  return run_iterator(state_->skeleton->progs.wst_adopt);
 }
 
 Status Kernel::attach_api(const std::string& path, const std::vector<ApiProbe>& probes) {
+  if (state_->missing(Source::kDriverCalls)) return cannot("probe the driver library", ENOTSUP);
   auto attached = ApiProbes::attach(state_->api_programs(), path, probes, state_->multi);
   if (!attached) return attached.error();
-  state_->api = std::move(*attached);
+  state_->api.push_back(std::move(*attached));
+  if (!api_complete()) {
+    state_->report(Source::kDriverCalls) = {
+        SourceState::kDegraded, "this kernel allows 30 probes, and the driver has more calls",
+        "kernel 6.6 or later"};
+  }
   return Nothing{};
 }
 
 bool Kernel::api_complete() const {
-  return state_->api.complete();
+  return std::all_of(state_->api.begin(), state_->api.end(),
+                     [](const ApiProbes& probes) { return probes.complete(); });
+}
+
+const SourceReports& Kernel::sources() const {
+  return state_->sources;
 }
 
 int Kernel::consume(const Take& take) {
@@ -152,6 +259,21 @@ int Kernel::consume(const Take& take) {
 
 Status Kernel::dump_open_waits() {
   return run_iterator(state_->skeleton->progs.wst_dump);
+}
+
+Status Kernel::dump_journals(const std::vector<std::uint32_t>& tids) {
+  const int named = bpf_map__fd(state_->skeleton->maps.named_tasks);
+  for (const __u32 tid : tids) {
+    const __u8 not_yet = 0;
+    // A full map: these chains end one hop earlier.
+    if (bpf_map_update_elem(named, &tid, &not_yet, BPF_NOEXIST)) break;
+  }
+  return run_iterator(state_->skeleton->progs.wst_journals);
+}
+
+Status Kernel::dump_ends() {
+  if (state_->missing(Source::kEnds)) return Nothing{};
+  return run_iterator(state_->skeleton->progs.wst_ends);
 }
 
 void Kernel::detach() {

@@ -13,6 +13,7 @@
 #include "abi/events.h"
 #include "base/result.h"
 #include "capture/api_probes.h"
+#include "capture/sources.h"
 
 namespace whystall::capture {
 
@@ -20,11 +21,15 @@ namespace whystall::capture {
 class Kernel {
  public:
   /// Loads the programs, gives every task of the host its storage, marks `pids` with their threads
-  /// and descendants, and attaches the scheduler and interrupt hooks. Error: cannot trace.
+  /// and descendants, and attaches all hooks but those on a driver library. Error: cannot trace.
   static Result<Kernel> load(const std::vector<pid_t>& pids);
 
-  /// Probes the driver library at `path`. Error: cannot trace.
+  /// Marks more processes, with their threads and descendants. Error: cannot trace.
+  Status add_targets(const std::vector<pid_t>& pids);
+
+  /// Probes the driver library at `path`; once for each library. Error: cannot trace.
   Status attach_api(const std::string& path, const std::vector<ApiProbe>& probes);
+  /// False: some library has calls that no probe sits on.
   bool api_complete() const;
 
   /// Hands each record in the ring to `take`, in the order of the ring. Returns how many.
@@ -32,6 +37,10 @@ class Kernel {
 
   /// Has the kernel emit the waits and runs that are not over.
   Status dump_open_waits();
+  /// Has it emit the journals of these tasks, each once.
+  Status dump_journals(const std::vector<std::uint32_t>& tids);
+  /// Has it emit who holds the ends of what was waited for.
+  Status dump_ends();
 
   /// Detaches all that detaches fast: everything but classic probes on the driver, which take up to
   /// 3 s and go with this object.
@@ -39,6 +48,8 @@ class Kernel {
 
   /// What found no room so far: one record per CPU and class that lost anything, h.ts = now.
   std::vector<wst_loss> losses() const;
+
+  const SourceReports& sources() const;
 
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(Kernel&&) noexcept;

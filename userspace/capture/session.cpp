@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/driver_api.h"
+#include "capture/journals.h"
 #include "capture/preflight.h"
 #include "recording/writer.h"
 #include "target/exports.h"
@@ -25,6 +26,9 @@ using nlohmann::json;
 /// fills by 2 % of its 8 MiB meanwhile.
 constexpr int kDrainMs = 20;
 constexpr DurationNs kFlushEvery = kSecond;
+/// Looking through all open files of a host with 3,000 processes takes some 20 ms.
+constexpr DurationNs kEndsEvery = 10 * kSecond;
+constexpr int kMaxHops = 8;
 
 std::string dump_strict(const json& value) {
   // Names in the kernel are bytes; what is not UTF-8 is replaced.
@@ -157,13 +161,32 @@ Result<Kernel> record_session(const SessionOptions& options, const std::atomic<b
     return status.error();
   }
   std::optional<Error> write_error;
+  JournalRequests journals;
   const std::function<void(std::span<const std::byte>)> take =
       [&](std::span<const std::byte> record) {
+        journals.see(record);
         if (write_error) return;
         if (auto status = writer->add_record(record); !status) write_error = status.error();
       };
 
+  // Hop by hop: each journal may name the next waker.
+  auto follow_journals = [&]() -> Status {
+    for (int hop = 0; hop < kMaxHops; hop++) {
+      const auto tids = journals.take();
+      if (tids.empty()) break;
+      if (auto status = kernel->dump_journals(tids); !status) return status.error();
+      kernel->consume(take);
+    }
+    return Nothing{};
+  };
+  auto show_now = [&]() -> Status {
+    if (auto status = kernel->dump_open_waits(); !status) return status.error();
+    kernel->consume(take);
+    return follow_journals();
+  };
+
   TimeNs next_flush = start + kFlushEvery;
+  TimeNs next_ends = start + kEndsEvery;
   StopReason reason{};
   for (;;) {
     const bool ended = all_ended(*targets, kDrainMs);
@@ -181,6 +204,12 @@ Result<Kernel> record_session(const SessionOptions& options, const std::atomic<b
       if (now >= next_flush) {
         next_flush += kFlushEvery;
         progress(static_cast<double>(now - start) / 1e9);
+        // A file that is cut here shows a hang, too.
+        if (auto status = show_now(); !status) return status.error();
+        if (now >= next_ends) {
+          next_ends += kEndsEvery;
+          if (auto status = kernel->dump_ends(); !status) return status.error();
+        }
         if (auto status = writer->flush(); !status) write_error = status.error();
       }
       continue;
@@ -189,7 +218,8 @@ Result<Kernel> record_session(const SessionOptions& options, const std::atomic<b
   }
 
   const TimeNs end = monotonic_now();
-  if (auto status = kernel->dump_open_waits(); !status) return status.error();
+  if (auto status = show_now(); !status) return status.error();
+  if (auto status = kernel->dump_ends(); !status) return status.error();
   kernel->consume(take);
   for (const wst_loss& loss : kernel->losses()) take(std::as_bytes(std::span(&loss, 1)));
   kernel->detach();

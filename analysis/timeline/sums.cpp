@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "timeline/sums.h"
+
+#include <algorithm>
+
+namespace whystall::timeline {
+
+namespace {
+
+using model::DurationNs;
+using model::Interval;
+using model::Sums;
+using model::TimeNs;
+
+TimeNs time(std::uint64_t ns) {
+  return static_cast<TimeNs>(ns);
+}
+
+/// The last wait of an entry, as a record of its own would have told it.
+wst_wait last_wait(const Sums& sums, const wst_sum& sum) {
+  wst_wait w{};
+  w.h = sums.head.h;
+  w.h.ts = sum.in_ns;
+  w.tid = sums.head.tid;
+  w.tgid = sums.head.tgid;
+  w.out_ns = sum.out_ns;
+  w.wake_ns = sum.wake_ns;
+  w.nr = sum.nr;
+  w.flags = sum.flags & ~static_cast<__u32>(WST_WAIT_QUOTA | WST_WAIT_FUTEX_WORD);
+  w.waker_tid = sum.waker_tid;
+  w.waker_tgid = sum.waker_tgid;
+  w.waker_nr = sum.waker_nr;
+  w.waker_context = sum.waker_context;
+  w.waker_vec = sum.waker_vec;
+  w.file_kind = sum.file_kind;
+  w.dev = sum.dev;
+  if (sum.file_kind)
+    w.ino = sum.object;
+  else
+    w.args[0] = sum.object;
+  return w;
+}
+
+void push(std::vector<Piece>& pieces, Interval at, Piece like) {
+  if (!pieces.empty()) at.lo = std::max(at.lo, pieces.back().at.hi);
+  if (at.length() <= 0) return;
+  like.at = at;
+  pieces.push_back(like);
+}
+
+class Builder {
+ public:
+  Builder(std::deque<wst_wait>& waits, std::deque<Mix>& mixes) : waits_(waits), mixes_(mixes) {}
+
+  void add(const Sums& sums, std::vector<Piece>& pieces) const {
+    const TimeNs lo =
+        std::max(time(sums.head.from_ns), pieces.empty() ? TimeNs{0} : pieces.back().at.hi);
+    const Interval whole{lo, time(sums.head.h.ts)};
+    if (whole.length() <= 0) return;
+
+    std::vector<const wst_sum*> by_time;
+    for (const wst_sum& sum : sums.entries) by_time.push_back(&sum);
+    std::stable_sort(by_time.begin(), by_time.end(),
+                     [](const wst_sum* a, const wst_sum* b) { return a->out_ns < b->out_ns; });
+
+    std::vector<Piece> exact;
+    Mix mix;
+    DurationNs shared = 0;
+    for (const wst_sum* sum : by_time) {
+      waits_.push_back(last_wait(sums, *sum));
+      const wst_wait* wait = &waits_.back();
+      const std::size_t before = exact.size();
+      add_last(*sum, wait, whole, exact);
+      Share share{wait, time(sum->blocked_ns), time(sum->runnable_ns)};
+      for (std::size_t i = before; i < exact.size(); i++) {
+        DurationNs& from = exact[i].state == State::kBlocked ? share.blocked : share.runnable;
+        from -= exact[i].at.length();
+      }
+      share.blocked = std::max<DurationNs>(0, share.blocked);
+      share.runnable = std::max<DurationNs>(0, share.runnable);
+      if (sum->count < 2 || share.blocked + share.runnable == 0) continue;
+      shared += share.blocked + share.runnable;
+      mix.shares.push_back(share);
+    }
+    mix.length = whole.length();
+    for (const Piece& piece : exact) mix.length -= piece.at.length();
+    // A record that tells of more than the time holds is not believed in its totals.
+    if (shared > mix.length) mix.shares.clear();
+
+    Piece rest{{}, State::kRunning, nullptr};
+    if (!mix.shares.empty()) {
+      mixes_.push_back(std::move(mix));
+      rest.state = State::kMixed;
+      rest.mix = &mixes_.back();
+    }
+    TimeNs done = whole.lo;
+    for (const Piece& piece : exact) {
+      push(pieces, {done, piece.at.lo}, rest);
+      push(pieces, piece.at, piece);
+      done = piece.at.hi;
+    }
+    push(pieces, {done, whole.hi}, rest);
+  }
+
+ private:
+  static void add_last(const wst_sum& sum, const wst_wait* wait, Interval within,
+                       std::vector<Piece>& exact) {
+    auto inside = [&](TimeNs t) { return std::clamp(t, within.lo, within.hi); };
+    const TimeNs out = inside(time(sum.out_ns)), in = inside(time(sum.in_ns));
+    TimeNs runnable = out;
+    if (sum.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
+      runnable = sum.flags & WST_WAIT_WOKEN
+                     ? std::clamp(inside(time(sum.wake_ns)), out, std::max(out, in))
+                     : in;
+      push(exact, {out, runnable}, {{}, State::kBlocked, wait});
+    }
+    push(exact, {runnable, in}, {{}, State::kRunnable, wait});
+  }
+
+  std::deque<wst_wait>& waits_;
+  std::deque<Mix>& mixes_;
+};
+
+}  // namespace
+
+std::map<model::Tid, std::vector<const Sums*>> sums_by_thread(const model::Recording& recording) {
+  std::map<model::Tid, std::vector<const Sums*>> by_thread;
+  for (const Sums& sums : recording.sums) {
+    auto& of_thread = by_thread[sums.head.tid];
+    const bool repeats = !of_thread.empty() && of_thread.back()->head.from_ns == sums.head.from_ns;
+    if (repeats)
+      of_thread.back() = &sums;
+    else
+      of_thread.push_back(&sums);
+  }
+  return by_thread;
+}
+
+std::vector<Piece> pieces_of_sums(const std::vector<const Sums*>& sums, std::deque<wst_wait>& waits,
+                                  std::deque<Mix>& mixes) {
+  std::vector<Piece> pieces;
+  const Builder builder(waits, mixes);
+  for (const Sums* one : sums) builder.add(*one, pieces);
+  return pieces;
+}
+
+std::vector<Piece> overlay(const std::vector<Piece>& base, const std::vector<Piece>& finer) {
+  std::vector<Piece> result;
+  std::size_t f = 0;
+  // What `finer` says from `lo` to `hi`; `rest`, if there is one, says what is in between.
+  auto fill = [&](TimeNs lo, TimeNs hi, const Piece* rest) {
+    TimeNs done = lo;
+    while (f < finer.size() && finer[f].at.hi <= lo) f++;
+    for (std::size_t i = f; i < finer.size() && finer[i].at.lo < hi; i++) {
+      const Interval at{std::max(finer[i].at.lo, lo), std::min(finer[i].at.hi, hi)};
+      if (rest) push(result, {done, at.lo}, *rest);
+      push(result, at, finer[i]);
+      done = at.hi;
+    }
+    if (rest) push(result, {done, hi}, *rest);
+  };
+  TimeNs covered = finer.empty() ? 0 : finer.front().at.lo;
+  for (const Piece& piece : base) {
+    if (piece.at.lo > covered) fill(covered, piece.at.lo, nullptr);
+    if (piece.state == State::kRunning)
+      fill(piece.at.lo, piece.at.hi, &piece);
+    else
+      push(result, piece.at, piece);
+    covered = std::max(covered, piece.at.hi);
+  }
+  if (!finer.empty() && finer.back().at.hi > covered) fill(covered, finer.back().at.hi, nullptr);
+  return result;
+}
+
+}  // namespace whystall::timeline

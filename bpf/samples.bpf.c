@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+/*
+ * Where target threads are when they are on the CPU: enough to tell work from polling. On a clock
+ * of each CPU, so that a target costs nothing when it does not run there.
+ */
+#include "common.h"
+#include "foreign_calls.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+SEC("perf_event")
+int wst_on_cpu(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_ctx *t = task_ctx_of(task);
+	struct wst_sample *r;
+	struct pt_regs *regs;
+	__u64 now;
+
+	if (!t || !is_target(t))
+		return 0;
+	now = bpf_ktime_get_ns();
+	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	if (!r) {
+		count_loss(WST_LOST_SAMPLE, now);
+		return 0;
+	}
+	fill_header(&r->h, sizeof(*r), WST_SAMPLE, now);
+	r->tid = task->pid;
+	r->tgid = task->tgid;
+	r->nr = -1;
+	r->flags = 0;
+	r->ip = 0;
+	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		r->ip = regs->ip;
+		/* An interrupt of user code leaves no call number there. */
+		if ((long)regs->orig_ax >= 0 && (long)regs->ax == -ENOSYS) {
+			r->flags = WST_SAMPLE_KERNEL;
+			r->nr = (__s32)regs->orig_ax;
+			if (task->thread_info.status & TS_COMPAT)
+				r->nr = native_of_i386(r->nr);
+			else if (r->nr & X32_SYSCALL_BIT)
+				r->nr = native_of_x32(r->nr & ~X32_SYSCALL_BIT);
+		}
+	}
+	submit(r);
+	return 0;
+}
