@@ -9,9 +9,9 @@
 namespace {
 
 const char* kind_name(unsigned kind) {
-  static const char* const kNames[] = {"",        "regular", "directory", "char",    "block",
-                                       "pipe",    "socket",  "anon",      "other",   "unix",
-                                       "inet",    "eventfd", "epoll",     "timerfd", "signalfd",
+  static const char* const kNames[] = {"",        "regular", "directory", "char",     "block",
+                                       "pipe",    "socket",  "anon",      "other",    "unix",
+                                       "inet",    "eventfd", "epoll",     "timerfd",  "signalfd",
                                        "inotify", "pidfd",   "memfd",     "io_uring", "mqueue"};
   return kind < sizeof kNames / sizeof *kNames ? kNames[kind] : "?";
 }
