@@ -51,7 +51,7 @@ int wst_ends(struct bpf_iter__task_file *ctx)
 	if (!task || !file)
 		return 0;
 	inode = BPF_CORE_READ(file, f_inode);
-	kind = file_kind_of(file, inode);
+	kind = kind_by_inode(file, inode);
 	if (!has_other_end(kind))
 		return 0;
 	key.ino = BPF_CORE_READ(inode, i_ino);

@@ -37,11 +37,8 @@ int wst_on_cpu(void *ctx)
 		/* An interrupt of user code leaves no call number there. */
 		if ((long)regs->orig_ax >= 0 && (long)regs->ax == -ENOSYS) {
 			r->flags = WST_SAMPLE_KERNEL;
-			r->nr = (__s32)regs->orig_ax;
-			if (task->thread_info.status & TS_COMPAT)
-				r->nr = native_of_i386(r->nr);
-			else if (r->nr & X32_SYSCALL_BIT)
-				r->nr = native_of_x32(r->nr & ~X32_SYSCALL_BIT);
+			r->nr = wst_native_call(regs->orig_ax,
+						task->thread_info.status & TS_COMPAT);
 		}
 	}
 	submit(r);

@@ -23,22 +23,26 @@ static __always_inline bool is_delayed_dequeue(struct task_struct *task)
 	return se->sched_delayed;
 }
 
-static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx *t, __u64 now,
-				      bool preempt, __u32 state)
+/* The current task leaves the CPU. */
+__weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 state)
 {
+	struct task_struct *prev = bpf_get_current_task_btf();
 	bool watched, blocked;
 
+	if (!t)
+		return 0;
 	t->out_ns = now;
 	if (t->emit_until && !emits(t, now)) { /* a recruit whose time is over */
-		flush_sums(prev, t, now, 0);
+		flush_sums(t, now, 0);
 		recruit_quiet(prev, now);
 		t->emit_until = 0;
+		t->quota_group = 0;
 		count_runnable(t, -1, now);
 	}
 	watched = t->emit_until;
 	/* The walk ends at a kernel thread, so it needs no past. */
 	if (!watched && prev->flags & PF_KTHREAD)
-		return;
+		return 0;
 	blocked = !preempt && state && !(prev->on_rq && !is_delayed_dequeue(prev));
 	t->state = preempt ? 0 : state;
 	t->wait_flags = blocked ? WST_WAIT_BLOCKED : 0;
@@ -47,7 +51,7 @@ static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx 
 	else
 		forget_wait(t);
 	if (!watched)
-		return;
+		return 0;
 	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
@@ -56,6 +60,7 @@ static __always_inline void leave_cpu(struct task_struct *prev, struct task_ctx 
 	t->quota_ns = quota_clock(prev);
 	/* Still runnable, or woken before this handler ran: it waits for this CPU from now on. */
 	count_runnable(t, !blocked || was_woken(t) ? (__s32)t->cpu_out : -1, now);
+	return 0;
 }
 
 /* A wait that has a record of its own is over. */
@@ -65,7 +70,7 @@ static __always_inline void end_wait(struct task_struct *next, struct task_ctx *
 
 	if (t->file) {
 		if (file_is_the_same(next, t)) {
-			identify_file(t, (struct file *)t->file);
+			wst_identify_file(t);
 			key.ino = t->ino;
 			key.dev = t->dev;
 			key.generation = t->generation;
@@ -77,10 +82,10 @@ static __always_inline void end_wait(struct task_struct *next, struct task_ctx *
 			t->wait_flags |= WST_WAIT_NO_FILE;
 		}
 	}
-	flush_sums(next, t, t->out_ns, 0);
+	close_slot(t, t->out_ns);
 	emit_pollset(next, t, now);
 	emit_wait(next, t, now, 0);
-	t->slot_waits++;
+	count_record(t, now);
 	t->since_ns = now;
 }
 
@@ -131,13 +136,13 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 			count_loss(WST_LOST_STORAGE, now);
 		} else if (prev_state & TASK_DEAD) {
 			if (emits(t, now) && t->in_ns) {
-				flush_sums(prev, t, now, 0);
+				flush_sums(t, now, 0);
 				emit_run(prev, t, now);
 			}
 			count_runnable(t, -1, now);
 			t->emit_until = 0;
 		} else {
-			leave_cpu(prev, t, now, preempt, prev_state);
+			wst_leave_cpu(t, now, preempt, prev_state);
 		}
 	}
 	if (next->pid) {

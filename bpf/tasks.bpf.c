@@ -12,6 +12,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define MAX_ANCESTORS 32
+#define CREATE_TRIES 100
 
 /* Tasks whose journals user space asks for; the value says that one was given. */
 struct {
@@ -27,12 +28,23 @@ static __always_inline struct task_ctx *make_ctx(struct task_struct *task)
 
 	if (t)
 		return t;
-	t = bpf_task_storage_get(&task_ctxs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t) {
-		t->counted_cpu = -1;
-		t->fd = NO_DESCRIPTOR;
-		t->short_ns = cfg_short_ns;
+	/* The memory comes from a small pool of this CPU, which an interrupt of this CPU fills up:
+	 * where many tasks are born at once, it is empty for some microseconds (since 6.3). */
+	for (int i = 0; i < CREATE_TRIES; i++) {
+		t = bpf_task_storage_get(&task_ctxs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (t)
+			break;
 	}
+	if (!t)
+		return NULL;
+	/* Puts it into the task's cache, where the hooks find it also while another look-up
+	 * that they interrupted holds the lock (not on 6.1). */
+	bpf_task_storage_get(&task_ctxs, task, 0, 0);
+	t->counted_cpu = -1;
+	t->fd = NO_DESCRIPTOR;
+	t->short_ns = cfg_short_ns;
+	t->sums.tid = task->pid;
+	t->sums.tgid = task->tgid;
 	return t;
 }
 
@@ -65,6 +77,8 @@ int BPF_PROG(wst_rename, struct task_struct *task, const char *comm)
 
 	if (!t)
 		return 0;
+	/* A thread that execs takes its leader's number. */
+	t->sums.tid = task->pid;
 	if (is_target(t))
 		announce(task, t, bpf_ktime_get_ns(), 0, comm);
 	else /* the next record that names the task brings the new name */
@@ -182,7 +196,7 @@ static __always_inline void show(struct task_struct *task, struct task_ctx *t, _
 {
 	if (t->out_ns) {
 		if (t->file && file_is_the_same(task, t))
-			identify_file(t, (struct file *)t->file);
+			wst_identify_file(t);
 		emit_wait(task, t, now, WST_WAIT_OPEN);
 	} else if (t->in_ns) {
 		emit_run(task, t, now);
@@ -205,7 +219,7 @@ int wst_dump(struct bpf_iter__task *ctx)
 	now = bpf_ktime_get_ns();
 	if (!emits(t, now))
 		return 0;
-	copy_sums(task, t, now, WST_SUMS_SNAPSHOT);
+	wst_copy_sums(t, now, WST_SUMS_SNAPSHOT);
 	show(task, t, now);
 	return 0;
 }
@@ -237,7 +251,7 @@ int wst_journals(struct bpf_iter__task *ctx)
 		announce(task, t, now, 0, task->comm);
 	if (task->flags & PF_KTHREAD)
 		return 0;
-	copy_sums(task, t, now, WST_SUMS_JOURNAL);
+	wst_copy_sums(t, now, WST_SUMS_JOURNAL);
 	show(task, t, now);
 	return 0;
 }

@@ -21,11 +21,7 @@ static __always_inline __s32 current_syscall(struct task_struct *current)
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	if ((long)regs->ax != -ENOSYS || (__s32)regs->orig_ax < 0)
 		return -1;
-	if (current->thread_info.status & TS_COMPAT)
-		return native_of_i386((__s32)regs->orig_ax);
-	if (regs->orig_ax & X32_SYSCALL_BIT)
-		return native_of_x32((__s32)regs->orig_ax & ~X32_SYSCALL_BIT);
-	return (__s32)regs->orig_ax;
+	return wst_native_call(regs->orig_ax, current->thread_info.status & TS_COMPAT);
 }
 
 /* The inode that the waker's call is on; 0 if it is on none. */
@@ -34,7 +30,7 @@ static __always_inline __u64 inode_of_call(struct task_struct *current, __s32 nr
 	struct pt_regs *regs;
 	struct file *file;
 
-	if (nr < 0 || descriptor_argument(nr) != 0)
+	if (nr < 0 || wst_descriptor_argument(nr) != 0)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	file = file_of_fd(current, (__s32)regs->di);
@@ -62,15 +58,15 @@ static __always_inline struct sock *inet_sock_of(struct file *file)
  * Whether `current` is in a call that sends to the network socket that `t` waits for. Which socket
  * an epoll set or a poll() on several waits for is not known here: any may be it.
  */
-static __always_inline bool sends_to(struct task_struct *current, __s32 nr,
-				     const struct task_ctx *t)
+__weak int wst_sends_to(const struct task_ctx *t, __u32 nr)
 {
+	struct task_struct *current = bpf_get_current_task_btf();
 	struct pt_regs *regs;
 	struct file *file;
 	struct sock *sender, *receiver;
 	__u16 to, from;
 
-	if (!sends_packets(nr))
+	if (!t || !sends_packets(nr))
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
 	file = file_of_fd(current, (__s32)(nr == WST_NR_SPLICE ? regs->dx : regs->di));
@@ -98,7 +94,7 @@ static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_st
 		if (c->in_irq)
 			return WST_CTX_HARDIRQ;
 		/* Over loopback the receiver is woken from NET_RX inside the sender's own call. */
-		if (c->softirq == NET_RX_SOFTIRQ + 1 && sends_to(current, nr, t))
+		if (c->softirq == NET_RX_SOFTIRQ + 1 && wst_sends_to(t, nr))
 			return WST_CTX_LOCALNET;
 		if (c->softirq == TIMER_SOFTIRQ + 1)
 			return WST_CTX_TIMER;
@@ -129,7 +125,7 @@ static __always_inline void recruit(struct task_struct *current, const struct ta
 	if (!follow)
 		return;
 	if (fresh) /* what it did before somebody asked */
-		flush_sums(current, w, now, WST_SUMS_JOURNAL);
+		flush_sums(w, now, WST_SUMS_JOURNAL);
 	if (fresh || depth < w->depth)
 		w->depth = depth;
 	w->emit_until = now + cfg_recruit_ns;

@@ -204,6 +204,9 @@ class Context {
 
 Gaps find_gaps(const model::Recording& recording) {
   Session session{recording.window(), {}, Confidence::kProven};
+  // What was submitted later went unseen.
+  if (const TimeNs until = recording.meta.api_until_ns; until > 0)
+    session.window.hi = std::min(session.window.hi, until);
   if (!recording.meta.api_complete) session.best = Confidence::kLikely;
   for (const wst_loss& loss : recording.losses) {
     if (loss.loss_class != WST_LOST_API) continue;

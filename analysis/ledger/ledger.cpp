@@ -71,7 +71,8 @@ void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recordi
   for (Leaf& leaf : leaves) {
     const bool touched =
         std::any_of(recording.losses.begin(), recording.losses.end(), [&](const wst_loss& loss) {
-          return (loss.loss_class == WST_LOST_WAIT || loss.loss_class == WST_LOST_SLICE) &&
+          return (loss.loss_class == WST_LOST_WAIT || loss.loss_class == WST_LOST_SLICE ||
+                  loss.loss_class == WST_LOST_STORAGE) &&
                  static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
                  static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
         });

@@ -75,7 +75,25 @@ struct Meta {
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
   TimeNs wall_start_ns = 0;
+  TimeNs api_until_ns = 0;  // when the driver's calls were no longer watched; 0: to the end
+  std::vector<TargetProcess> device_processes;  // those that have loaded the driver
+  double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
 };
+
+/// The process to name first: the one that uses the device, where the given one only launched it.
+inline const TargetProcess* device_user(const Meta& meta) {
+  const auto given = [&](const TargetProcess& process) {
+    for (const TargetProcess& t : meta.targets) {
+      if (t.pid == process.pid) return true;
+    }
+    return false;
+  };
+  for (const TargetProcess& process : meta.device_processes) {
+    if (given(process)) return &process;
+  }
+  if (!meta.device_processes.empty()) return &meta.device_processes.front();
+  return meta.targets.empty() ? nullptr : &meta.targets.front();
+}
 
 /// What was met while reading; nothing of it stops the analysis, all of it is reported.
 struct LoadStats {
@@ -86,6 +104,8 @@ struct LoadStats {
   std::uint64_t damaged_chunks = 0;
   bool cut = false;     // the file ends inside a chunk
   bool no_end = false;  // the recording was not ended by its writer
+  /// How much of the recording's beginning has made way for later records; the window begins after.
+  DurationNs dropped_ns = 0;
 };
 
 /// A recording in memory: records by kind, each sorted by time.

@@ -69,12 +69,16 @@ ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
 
 std::string render_json(const model::Diagnosis& d) {
   const model::Meta& m = d.meta;
-  ordered_json target;
-  if (!m.targets.empty()) {
-    target = {{"pid", m.targets.front().pid},
-              {"comm", printable(m.targets.front().comm)},
-              {"command", printable(m.targets.front().command)}};
-  }
+  auto process_json = [](const model::TargetProcess& process) {
+    return ordered_json{{"pid", process.pid},
+                        {"comm", printable(process.comm)},
+                        {"command", printable(process.command)}};
+  };
+  ordered_json target, given = ordered_json::array();
+  if (const auto* user = model::device_user(m)) target = process_json(*user);
+  for (const auto& process : m.targets) given.push_back(process_json(process));
+  ordered_json cost;
+  if (m.cost_cpu_share >= 0) cost = m.cost_cpu_share;
   ordered_json findings = ordered_json::array();
   for (const auto& f : d.findings) findings.push_back(finding_json(f, d.stalled_ns()));
   const ordered_json j = {{"schema_version", kSchemaVersion},
@@ -86,6 +90,8 @@ std::string render_json(const model::Diagnosis& d) {
                             {"stopped_by", m.stopped_by}}},
                           {"host", {{"name", printable(m.host)}, {"kernel", printable(m.kernel)}}},
                           {"target", target},
+                          {"given", given},
+                          {"cost_cpu_share", cost},
                           {"profile", m.profile},
                           {"clock", m.clock},
                           {"driver_library", printable(m.driver_library)},
@@ -110,6 +116,7 @@ std::string render_json(const model::Diagnosis& d) {
                             {"unknown_chunks", d.load.unknown_chunks},
                             {"damaged_chunks", d.load.damaged_chunks},
                             {"cut", d.load.cut},
+                            {"dropped_ns", d.load.dropped_ns},
                             {"ended", !d.load.no_end}}},
                           {"conservation_error_ns", d.conservation_error_ns},
                           {"findings", findings}};

@@ -53,11 +53,14 @@ std::string short_command(const std::string& command) {
 
 std::string heading(const Diagnosis& d, int columns) {
   std::string who = "?", pid;
-  if (!d.meta.targets.empty()) {
-    const auto& t = d.meta.targets.front();
-    who = printable(t.command.empty() ? t.comm : short_command(t.command));
-    pid = "  pid " + std::to_string(t.pid);
-    if (d.meta.targets.size() > 1) pid += format(" and %zu more", d.meta.targets.size() - 1);
+  if (const auto* user = model::device_user(d.meta)) {
+    who = printable(user->command.empty() ? user->comm : short_command(user->command));
+    pid = "  pid " + std::to_string(user->pid);
+    const auto& given = d.meta.targets;
+    if (given.size() > 1)
+      pid += format(" and %zu more", given.size() - 1);
+    else if (!given.empty() && given.front().pid != user->pid)
+      pid += " under " + std::to_string(given.front().pid);
   }
   const std::string rest = pid + "   " + seconds(d.window_ns) + "   no GPU clock   lost " +
                            std::to_string(d.lost_records);

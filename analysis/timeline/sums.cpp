@@ -84,9 +84,9 @@ class Builder {
     }
     mix.length = whole.length();
     for (const Piece& piece : exact) mix.length -= piece.at.length();
-    // A record that tells of more than the time holds is not believed in its totals.
-    if (shared > mix.length) mix.shares.clear();
-
+    // More than the time holds: waits of before from_ns are in the totals, or the record lies. What
+    // was between the waits that are known exactly is not known then.
+    const bool rest_known = shared <= mix.length;
     Piece rest{{}, State::kRunning, nullptr};
     if (!mix.shares.empty()) {
       mixes_.push_back(std::move(mix));
@@ -95,11 +95,11 @@ class Builder {
     }
     TimeNs done = whole.lo;
     for (const Piece& piece : exact) {
-      push(pieces, {done, piece.at.lo}, rest);
+      if (rest_known) push(pieces, {done, piece.at.lo}, rest);
       push(pieces, piece.at, piece);
       done = piece.at.hi;
     }
-    push(pieces, {done, whole.hi}, rest);
+    if (rest_known) push(pieces, {done, whole.hi}, rest);
   }
 
  private:

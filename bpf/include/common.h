@@ -80,9 +80,11 @@ struct task_ctx {
 	/* Waits without a record of their own: the short ones of a task that emits, the journal of
 	 * another. One piece of memory, in the form in which it is emitted. */
 	__u32 short_ns;   /* waits below this are added up */
-	__u32 slot_waits; /* records of single waits since sums.from_ns */
+	__u32 rate_waits; /* records of single waits since rate_ns */
 	__u32 next_sum;   /* the journal's oldest entry, which the next new one replaces */
 	__u32 reserved;
+	__u64 rate_ns;
+	__u64 slot_short_ns; /* all that was added up since sums.from_ns */
 	struct wst_sums sums;
 	struct wst_sum sum[WST_MAX_SUMS];
 };

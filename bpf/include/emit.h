@@ -159,7 +159,7 @@ static __always_inline void emit_pollset(struct task_struct *task, struct task_c
 
 			p->ino = BPF_CORE_READ(inode, i_ino);
 			p->dev = BPF_CORE_READ(inode, i_sb, s_dev);
-			p->file_kind = file_kind_of(file, inode);
+			p->file_kind = wst_file_kind((__u64)file);
 		}
 	}
 	submit(r);

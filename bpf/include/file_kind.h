@@ -63,7 +63,7 @@ static __always_inline __u8 socket_kind(struct inode *inode)
 	return WST_FILE_SOCKET;
 }
 
-static __always_inline __u8 file_kind_of(struct file *file, struct inode *inode)
+static __always_inline __u8 kind_by_inode(struct file *file, struct inode *inode)
 {
 	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
 	umode_t mode = BPF_CORE_READ(inode, i_mode);
@@ -94,6 +94,14 @@ static __always_inline __u8 file_kind_of(struct file *file, struct inode *inode)
 		return socket_kind(inode);
 	}
 	return WST_FILE_OTHER;
+}
+
+/* `file` is a struct file; see wst_identify_file for why it is no static function. */
+__weak int wst_file_kind(__u64 file)
+{
+	struct file *f = (struct file *)file;
+
+	return kind_by_inode(f, BPF_CORE_READ(f, f_inode));
 }
 
 #endif

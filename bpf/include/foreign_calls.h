@@ -6,6 +6,9 @@
 #ifndef WHYSTALL_BPF_FOREIGN_CALLS_H
 #define WHYSTALL_BPF_FOREIGN_CALLS_H
 
+#include "kernel_types.h"
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
 #include "abi/syscalls.h"
 
 /* -1: a call that is not told apart, socketcall() and ipc() for example. */
@@ -151,6 +154,21 @@ static __always_inline __s32 native_of_x32(__s32 nr)
 		return WST_NR_PWRITEV2;
 	}
 	return nr < 512 ? nr : -1;
+}
+
+/*
+ * The call that orig_ax names, as x86-64 numbers it; -1 none that is told apart. A function of its
+ * own, so that the kernel verifies its many paths once.
+ */
+__weak int wst_native_call(__u32 orig_ax, __u32 compat)
+{
+	if ((__s32)orig_ax < 0)
+		return -1;
+	if (compat)
+		return native_of_i386(orig_ax);
+	if (orig_ax & X32_SYSCALL_BIT)
+		return native_of_x32(orig_ax & ~X32_SYSCALL_BIT);
+	return orig_ax;
 }
 
 #endif

@@ -15,48 +15,60 @@ static __always_inline void forget_sums(struct task_ctx *t)
 	t->sums.count = 0;
 	t->sums.from_ns = 0;
 	t->next_sum = 0;
-	t->slot_waits = 0;
+	t->slot_short_ns = 0;
 }
 
 /* Writes the sums as they are; what may follow is `flags`. */
-static __always_inline void copy_sums(struct task_struct *task, struct task_ctx *t, __u64 now,
-				      __u32 flags)
+__weak int wst_copy_sums(struct task_ctx *t, __u64 now, __u32 flags)
 {
-	__u64 count = t->sums.count;
+	__u64 count;
 
-	if (!count)
-		return;
+	if (!t || !t->sums.count)
+		return 0;
+	count = t->sums.count;
 	if (count > WST_MAX_SUMS)
 		count = WST_MAX_SUMS;
 	fill_header(&t->sums.h, sizeof(t->sums) + count * sizeof(t->sum[0]), WST_SUMS, now);
-	t->sums.tid = task->pid;
-	t->sums.tgid = task->tgid;
 	t->sums.flags = flags;
 	if (bpf_ringbuf_output(&records, &t->sums, sizeof(t->sums) + count * sizeof(t->sum[0]),
 			       BPF_RB_NO_WAKEUP))
 		count_loss(WST_LOST_WAIT, now);
+	return 0;
 }
 
-static __always_inline void flush_sums(struct task_struct *task, struct task_ctx *t, __u64 now,
-				       __u32 flags)
+static __always_inline void flush_sums(struct task_ctx *t, __u64 now, __u32 flags)
 {
-	copy_sums(task, t, now, flags);
+	wst_copy_sums(t, now, flags);
 	forget_sums(t);
 }
 
 /*
- * Single records where they tell much and cost little: a thread that spends a tenth of its time in
- * short waits gets a lower bound, unless that makes more than 6,400 records a second.
+ * The bound between waits with a record of their own and those that are added up. Single records
+ * where they tell much and cost little: a thread that spends a tenth of its time in short waits gets
+ * a lower bound, and a higher one again when that makes more than 6,400 records a second.
  */
-static __always_inline void adapt_bound(struct task_ctx *t, __u64 slot_ns, __u64 short_ns)
+static __always_inline void count_record(struct task_ctx *t, __u64 now)
 {
-	if (t->slot_waits > 64) {
-		if (t->short_ns < cfg_short_ns)
-			t->short_ns *= 2;
-	} else if (short_ns * 10 > slot_ns && t->slot_waits < 16 &&
-		   t->short_ns / 2 >= cfg_short_floor_ns) {
-		t->short_ns /= 2;
+	if (now - t->rate_ns >= SLOT_NS) {
+		t->rate_ns = now;
+		t->rate_waits = 0;
 	}
+	t->rate_waits++;
+	if (t->rate_waits > 64 && t->short_ns < cfg_short_ns) {
+		t->short_ns *= 2;
+		t->rate_waits = 0;
+	}
+}
+
+/* The sums up to `now` are written. */
+static __always_inline void close_slot(struct task_ctx *t, __u64 now)
+{
+	if (!t->sums.count)
+		return;
+	if (t->slot_short_ns * 10 > now - t->sums.from_ns && t->rate_waits < 16 &&
+	    t->short_ns / 2 >= cfg_short_floor_ns)
+		t->short_ns /= 2;
+	flush_sums(t, now, 0);
 }
 
 struct ended_wait {
@@ -64,6 +76,7 @@ struct ended_wait {
 	__u64 runnable_ns; /* since when it waited for a CPU */
 	__u64 object;
 	__u32 waker_tid;
+	__u32 emits;
 };
 
 /* The entry of the same call, object and waker; NULL: none. */
@@ -102,7 +115,9 @@ static __always_inline struct wst_sum *add_sum(struct task_ctx *t)
 	return s;
 }
 
-static __noinline int sum_wait(struct task_ctx *t, struct ended_wait *w)
+/* Adds a wait to the sums of its task. 1: it fits in no entry; only tasks that emit are refused,
+ * and write theirs first. */
+__weak int wst_sum_wait(struct task_ctx *t, struct ended_wait *w)
 {
 	struct wst_sum *s;
 	__u64 blocked, runnable;
@@ -111,6 +126,8 @@ static __noinline int sum_wait(struct task_ctx *t, struct ended_wait *w)
 		return 0;
 	s = find_sum(t, w);
 	if (!s) {
+		if (w->emits && t->sums.count >= WST_MAX_SUMS)
+			return 1;
 		s = add_sum(t);
 		if (!s)
 			return 0;
@@ -140,6 +157,11 @@ static __noinline int sum_wait(struct task_ctx *t, struct ended_wait *w)
 	}
 	if (!t->sums.from_ns)
 		t->sums.from_ns = t->out_ns;
+	if (!w->emits)
+		return 0;
+	t->slot_short_ns += blocked + runnable;
+	t->sums.short_blocked_ns += blocked;
+	t->sums.short_runnable_ns += runnable;
 	return 0;
 }
 
@@ -147,13 +169,13 @@ static __noinline int sum_wait(struct task_ctx *t, struct ended_wait *w)
 static __always_inline void add_to_sums(struct task_struct *task, struct task_ctx *t, __u64 now,
 					bool emits)
 {
-	struct ended_wait w = {.now = now};
+	struct ended_wait w = {.now = now, .emits = emits};
 
 	w.runnable_ns = runnable_since(t, now);
 	w.waker_tid = was_woken(t) ? t->waker_tid : 0;
 	if (t->file) {
 		if (file_is_the_same(task, t)) {
-			identify_file(t, (struct file *)t->file);
+			wst_identify_file(t);
 			w.object = t->ino;
 		} else {
 			t->wait_flags |= WST_WAIT_NO_FILE;
@@ -161,23 +183,12 @@ static __always_inline void add_to_sums(struct task_struct *task, struct task_ct
 	} else if (t->nr == WST_NR_FUTEX) {
 		w.object = t->args[0];
 	}
-	if (emits && t->sums.count == WST_MAX_SUMS && !find_sum(t, &w))
-		flush_sums(task, t, t->out_ns, 0);
-	sum_wait(t, &w);
-	if (!emits)
-		return;
-	t->sums.short_blocked_ns += w.runnable_ns - t->out_ns;
-	t->sums.short_runnable_ns += now - w.runnable_ns;
-	if (now - t->sums.from_ns >= SLOT_NS) {
-		__u64 in_slot = 0;
-
-		for (__u32 i = 0; i < WST_MAX_SUMS; i++) {
-			if (i < t->sums.count)
-				in_slot += t->sum[i].blocked_ns + t->sum[i].runnable_ns;
-		}
-		adapt_bound(t, now - t->sums.from_ns, in_slot);
-		flush_sums(task, t, now, 0);
+	if (wst_sum_wait(t, &w) == 1) {
+		flush_sums(t, t->out_ns, 0);
+		wst_sum_wait(t, &w);
 	}
+	if (emits && now - t->sums.from_ns >= SLOT_NS)
+		close_slot(t, now);
 }
 
 #endif

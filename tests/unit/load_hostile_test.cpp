@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <zstd.h>
+
 #include <random>
 
 #include "ledger/ledger.h"
 #include "load/load.h"
+#include "load/summary.h"
+#include "output/info.h"
+#include "output/output.h"
 #include "support/recording_file.h"
 
 namespace whystall::load {
@@ -110,6 +115,90 @@ Bytes random_records(std::mt19937_64& random) {
     }
   }
   return bytes;
+}
+
+/// What a few bytes of a file can unpack to.
+Bytes packed_events(const Bytes& records) {
+  Bytes packed(ZSTD_compressBound(records.size()));
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), records.data(), records.size(), 1));
+  recording::ChunkHeader header{};
+  header.magic = recording::kChunkMagic;
+  header.chunk_class = static_cast<std::uint16_t>(recording::ChunkClass::kEvents);
+  header.flags = recording::kChunkZstd;
+  header.stored_bytes = static_cast<std::uint32_t>(packed.size());
+  header.raw_bytes = static_cast<std::uint32_t>(records.size());
+  header.checksum = recording::chunk_checksum(header, std::as_bytes(std::span(packed)));
+  Bytes chunk;
+  append(chunk, header);
+  chunk.insert(chunk.end(), packed.begin(), packed.end());
+  return chunk;
+}
+
+TEST_F(HostileFile, WhatTakesTooMuchMemoryIsRefusedInOneSentence) {
+  constexpr std::uint64_t kLimit = 64u << 20;
+  const auto file = [](const auto& make) {
+    Bytes records, bytes = testing::file_header();
+    for (std::uint32_t i = 0; i < 20'000; i++) make(records, i);
+    const Bytes chunk = packed_events(records);
+    for (int i = 0; i < 40; i++) bytes.insert(bytes.end(), chunk.begin(), chunk.end());
+    return bytes;
+  };
+  const auto waits =
+      file([](Bytes& to, std::uint32_t) { append(to, testing::make_record<wst_wait>(WST_WAIT)); });
+  testing::write_bytes(path_, waits);
+  EXPECT_LT(waits.size(), 200'000u) << "for 115 MB of records";
+  const auto refused = load_recording(path_, kLimit);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(refused.error().text,
+            "loading " + path_ +
+                " would take more than the 0.1 GiB of memory that it may; record "
+                "for a shorter time, or bound the recording with --max-size");
+  EXPECT_TRUE(load_recording(path_).ok());
+
+  // The same names again and again take no more than once.
+  const auto names = file([](Bytes& to, std::uint32_t i) {
+    auto task = testing::make_record<wst_task>(WST_TASK);
+    task.tid = i;
+    append(to, task);
+    auto named = testing::make_record<wst_file>(WST_FILE);
+    const std::string path(500, 'p');
+    named.h.size = static_cast<std::uint16_t>(sizeof named + path.size());
+    named.ino = i;
+    named.path_len = static_cast<std::uint16_t>(path.size());
+    append(to, named);
+    append(to, path);
+  });
+  testing::write_bytes(path_, names);
+  EXPECT_TRUE(load_recording(path_, kLimit).ok());
+  EXPECT_FALSE(load_recording(path_, kLimit / 8).ok());
+}
+
+TEST_F(HostileFile, MetaLongerThanAWriterMakesIsNotParsed) {
+  const auto r = load_meta("{\"a\":\"" + std::string(5u << 20, 'x') + "\"}");
+  EXPECT_EQ(r.stats.bad_records, 1u);
+  EXPECT_EQ(r.meta.profile, "still read");
+}
+
+TEST_F(HostileFile, NoWallClockOverflows) {
+  for (const char* wall : {"-9223372036854775808", "9223372036854775807"}) {
+    Bytes bytes = testing::file_header();
+    append_meta(
+        bytes, R"({"start_ns":1000,"end_ns":900000000,"wall_start_ns":)" + std::string(wall) + "}");
+    recording::ChunkHeader free{};
+    free.magic = recording::kChunkMagic;
+    free.chunk_class = static_cast<std::uint16_t>(recording::ChunkClass::kFree);
+    free.last_ns = 5000;
+    free.checksum = recording::chunk_checksum(free, {});
+    append(bytes, free);
+    const auto r = load_bytes(bytes);
+    EXPECT_EQ(r.stats.dropped_ns, 4000);
+    EXPECT_FALSE(output::render_json(ledger::diagnose(r)).empty());
+    const auto summary = summarize(path_);
+    ASSERT_TRUE(summary.ok());
+    EXPECT_FALSE(output::render_info_text(summary.value(), path_).empty());
+    EXPECT_FALSE(output::render_info_json(summary.value(), path_).empty());
+  }
 }
 
 TEST_F(HostileFile, RandomRecordsLoadAndConserveTime) {

@@ -129,6 +129,35 @@ TEST_F(RecordingFile, NamesTheFileThatCannotBeCreated) {
   EXPECT_NE(writer.error().text.find("none/a.wst: No such file"), std::string::npos);
 }
 
+TEST_F(RecordingFile, ThatWasNotThereGoesIfNothingIsWritten) {
+  {
+    auto writer = Writer::create(path_);
+    ASSERT_TRUE(writer.ok());
+    const Writer moved = std::move(*writer);
+    EXPECT_TRUE(std::filesystem::exists(path_)) << "it can be written";
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(RecordingFile, ThatWasThereStaysUntilSomethingIsWritten) {
+  const Bytes before(100'000, 'x');
+  write_bytes(path_, before);
+  EXPECT_TRUE(Writer::create(path_).ok());
+  EXPECT_EQ(testing::read_bytes(path_), before);
+
+  auto writer = Writer::create(path_);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(writer->add_meta("{}").ok());
+  EXPECT_EQ(writer->bytes_written(), testing::read_bytes(path_).size()) << "nothing else is in it";
+}
+
+TEST_F(RecordingFile, OfBoundedSizeMustBeAFile) {
+  const auto writer = Writer::create("/dev/null", kMinMaxSize);
+  ASSERT_FALSE(writer.ok());
+  EXPECT_EQ(writer.error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(Writer::create("/dev/null").ok());
+}
+
 TEST_F(RecordingFile, RefusesWhatIsNoRecording) {
   const std::string want = path_ + " is not a whystall recording";
   EXPECT_EQ(refusal({}), want);

@@ -41,7 +41,8 @@ Result<DurationNs> parse_duration(std::string_view text) {
 
 std::string format_wall_time(TimeNs realtime_ns) {
   const TimeNs millis = (realtime_ns % kSecond + kSecond) % kSecond / kMillisecond;
-  const std::time_t seconds = (realtime_ns - millis * kMillisecond) / kSecond;
+  // Rounded down, also before 1970.
+  const std::time_t seconds = realtime_ns / kSecond - (realtime_ns % kSecond < 0);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[64];

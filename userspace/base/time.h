@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,12 @@ using DurationNs = std::int64_t;
 constexpr DurationNs kMicrosecond = 1'000;
 constexpr DurationNs kMillisecond = 1'000'000;
 constexpr DurationNs kSecond = 1'000'000'000;
+
+/// `by` (not negative) after `time`, or the last time that can be told.
+constexpr TimeNs later(TimeNs time, DurationNs by) {
+  TimeNs sum = 0;
+  return __builtin_add_overflow(time, by, &sum) ? std::numeric_limits<TimeNs>::max() : sum;
+}
 
 TimeNs monotonic_now();
 TimeNs realtime_now();

@@ -100,14 +100,15 @@ ApiProbes::~ApiProbes() {
 }
 
 Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::string& path,
-                                    const std::vector<ApiProbe>& probes, bool multi) {
+                                    const std::vector<ApiProbe>& probes, std::size_t first_symbol,
+                                    bool multi) {
   ApiProbes attached;
   if (multi) {
     Place submits, syncs;
     for (std::size_t i = 0; i < probes.size(); i++) {
       Place& place = probes[i].waits() ? syncs : submits;
       place.offsets.push_back(probes[i].probe_offset);
-      place.cookies.push_back(cookie_of(probes[i], i));
+      place.cookies.push_back(cookie_of(probes[i], first_symbol + i));
     }
     // Submits first: a proof while they are not seen would be none. Returns before entries: an
     // entry without its return would be kept for a later return.
@@ -143,10 +144,10 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
     }
     int error = 0;
     if (probes[i].waits()) {
-      error = attach_one(programs.sync_return, probes[i], i, true);
-      if (!error) error = attach_one(programs.sync, probes[i], i, false);
+      error = attach_one(programs.sync_return, probes[i], first_symbol + i, true);
+      if (!error) error = attach_one(programs.sync, probes[i], first_symbol + i, false);
     } else {
-      error = attach_one(programs.submit, probes[i], i, false);
+      error = attach_one(programs.submit, probes[i], first_symbol + i, false);
     }
     if (error) return cannot_attach(path, error);
   }

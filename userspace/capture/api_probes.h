@@ -34,9 +34,11 @@ class ApiProbes {
   ~ApiProbes();
 
   /// Attaches `probes` to the library at `path`. Without multi links no more than 30 are attached,
-  /// the most needed ones; `complete()` is false then. Error: cannot trace.
+  /// the most needed ones; `complete()` is false then. Records name the probes by numbers from
+  /// `first_symbol` on. Error: cannot trace.
   static Result<ApiProbes> attach(const ApiPrograms& programs, const std::string& path,
-                                  const std::vector<ApiProbe>& probes, bool multi);
+                                  const std::vector<ApiProbe>& probes, std::size_t first_symbol,
+                                  bool multi);
 
   /// Lets go of the links that detach fast; what is left goes with this object.
   void detach_multi() { multi_links_.clear(); }

@@ -95,6 +95,7 @@ struct Kernel::State {
   const Take* take = nullptr;
   bool multi = false;
   std::vector<bpf_link*> links;
+  std::vector<bpf_link*> sample_links;
   std::vector<ApiProbes> api;
   SourceReports sources;
 
@@ -120,6 +121,8 @@ struct Kernel::State {
   void detach() {
     for (bpf_link* link : links) bpf_link__destroy(link);
     links.clear();
+    for (bpf_link* link : sample_links) bpf_link__destroy(link);
+    sample_links.clear();
     for (ApiProbes& probes : api) probes.detach_multi();
   }
 
@@ -185,7 +188,7 @@ void Kernel::State::attach_samples() {
       continue;
     }
     clock.release();  // the link's now
-    links.push_back(link);
+    sample_links.push_back(link);
     attached++;
   }
   if (error == 0) return;
@@ -227,12 +230,18 @@ Status Kernel::add_targets(const std::vector<pid_t>& pids) {
       return cannot("note the target", errno);
     }
   }
+  return adopt();
+}
+
+Status Kernel::adopt() {
   return run_iterator(state_->skeleton->progs.wst_adopt);
 }
 
-Status Kernel::attach_api(const std::string& path, const std::vector<ApiProbe>& probes) {
+Status Kernel::attach_api(const std::string& path, const std::vector<ApiProbe>& probes,
+                          std::size_t first_symbol) {
   if (state_->missing(Source::kDriverCalls)) return cannot("probe the driver library", ENOTSUP);
-  auto attached = ApiProbes::attach(state_->api_programs(), path, probes, state_->multi);
+  auto attached =
+      ApiProbes::attach(state_->api_programs(), path, probes, first_symbol, state_->multi);
   if (!attached) return attached.error();
   state_->api.push_back(std::move(*attached));
   if (!api_complete()) {
@@ -278,6 +287,35 @@ Status Kernel::dump_ends() {
 
 void Kernel::detach() {
   state_->detach();
+}
+
+void Kernel::shed(Source source, const std::string& why) {
+  state_->report(source) = {SourceState::kMissing, why, "a larger --budget"};
+  if (source == Source::kDriverCalls) {
+    state_->api.clear();
+  } else if (source == Source::kSamples) {
+    for (bpf_link* link : state_->sample_links) bpf_link__destroy(link);
+    state_->sample_links.clear();
+  } else {
+    detach();
+  }
+}
+
+ProgramCosts Kernel::costs() const {
+  ProgramCosts costs{};
+  for (std::size_t i = 0; i < kSources; i++) {
+    for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
+      const bpf_program* program =
+          bpf_object__find_program_by_name(state_->skeleton->obj, std::string(name).c_str());
+      if (!program || bpf_program__fd(program) < 0) continue;
+      bpf_prog_info info{};
+      __u32 size = sizeof info;
+      if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size)) continue;
+      costs[i].runs += info.run_cnt;
+      costs[i].run_ns += info.run_time_ns;
+    }
+  }
+  return costs;
 }
 
 std::vector<wst_loss> Kernel::losses() const {

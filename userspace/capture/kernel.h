@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,6 +19,13 @@
 
 namespace whystall::capture {
 
+/// How often the programs of a source ran and how long, since the load, while the kernel counted.
+struct ProgramCost {
+  std::uint64_t runs = 0;
+  std::uint64_t run_ns = 0;
+};
+using ProgramCosts = std::array<ProgramCost, kSources>;
+
 /// The kernel side, loaded. Detaches everything when it goes.
 class Kernel {
  public:
@@ -27,8 +36,14 @@ class Kernel {
   /// Marks more processes, with their threads and descendants. Error: cannot trace.
   Status add_targets(const std::vector<pid_t>& pids);
 
-  /// Probes the driver library at `path`; once for each library. Error: cannot trace.
-  Status attach_api(const std::string& path, const std::vector<ApiProbe>& probes);
+  /// Gives storage to tasks that got none when they were born: many at once, and there was no
+  /// memory at that instant.
+  Status adopt();
+
+  /// Probes the driver library at `path`; once for each library. Records name the probes by numbers
+  /// from `first_symbol` on. Error: cannot trace.
+  Status attach_api(const std::string& path, const std::vector<ApiProbe>& probes,
+                    std::size_t first_symbol);
   /// False: some library has calls that no probe sits on.
   bool api_complete() const;
 
@@ -45,6 +60,11 @@ class Kernel {
   /// Detaches all that detaches fast: everything but classic probes on the driver, which take up to
   /// 3 s and go with this object.
   void detach();
+
+  /// Detaches one source; what slow detaching it has is done here.
+  void shed(Source source, const std::string& why);
+
+  ProgramCosts costs() const;
 
   /// What found no room so far: one record per CPU and class that lost anything, h.ts = now.
   std::vector<wst_loss> losses() const;

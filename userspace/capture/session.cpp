@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/session.h"
 
-#include <poll.h>
-#include <sys/syscall.h>
+#include <spdlog/spdlog.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "capture/driver_api.h"
+#include "capture/budget.h"
+#include "capture/driver_watch.h"
 #include "capture/journals.h"
 #include "capture/preflight.h"
 #include "recording/writer.h"
-#include "target/exports.h"
-#include "target/process.h"
 
 namespace whystall::capture {
 
@@ -22,94 +20,46 @@ namespace {
 
 using nlohmann::json;
 
-/// How often the ring is emptied: at the design rate (50,000 records of 140 bytes a second) it
+/// How often the ring is emptied: at the design rate (50,000 records of 180 bytes a second) it
 /// fills by 2 % of its 8 MiB meanwhile.
 constexpr int kDrainMs = 20;
 constexpr DurationNs kFlushEvery = kSecond;
 /// Looking through all open files of a host with 3,000 processes takes some 20 ms.
 constexpr DurationNs kEndsEvery = 10 * kSecond;
 constexpr int kMaxHops = 8;
+/// Of a target's command line, which can have megabytes: readers bound what META may take.
+constexpr std::size_t kMaxCommandBytes = 16u << 10;
 
 std::string dump_strict(const json& value) {
   // Names in the kernel are bytes; what is not UTF-8 is replaced.
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-struct Target {
-  target::Process process;
-  Fd pidfd;
-};
-
-Result<std::vector<Target>> open_targets(const std::vector<pid_t>& pids) {
-  std::vector<Target> targets;
-  for (const pid_t pid : pids) {
-    auto process = target::look_up(pid);
-    if (!process) return process.error();
-    Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd.valid())
-      return Error{ErrorCode::kTargetGone, "process " + std::to_string(pid) + " has just ended"};
-    targets.push_back({std::move(*process), std::move(pidfd)});
+json describe(const std::vector<target::Process>& processes) {
+  json list = json::array();
+  for (const target::Process& p : processes) {
+    list.push_back({{"pid", p.pid},
+                    {"comm", p.comm},
+                    {"command", p.command_line.substr(0, kMaxCommandBytes)}});
   }
-  return targets;
+  return list;
 }
 
-bool all_ended(const std::vector<Target>& targets, int timeout_ms) {
-  std::vector<pollfd> fds;
-  for (const Target& t : targets) fds.push_back({t.pidfd.get(), POLLIN, 0});
-  poll(fds.data(), fds.size(), 0);
-  const bool ended =
-      std::all_of(fds.begin(), fds.end(), [](const pollfd& f) { return f.revents != 0; });
-  if (ended || timeout_ms == 0) return ended;
-  // Only the ones that live are waited for, or the end of one would turn this into a spin.
-  std::erase_if(fds, [](const pollfd& f) { return f.revents != 0; });
-  poll(fds.data(), fds.size(), timeout_ms);
-  return false;
-}
-
-/// Whatever failed while a target ended failed because of that.
-Error unless_gone(Error error, const std::vector<Target>& targets) {
-  if (!all_ended(targets, 0)) return error;
-  return {ErrorCode::kTargetGone, "process " + std::to_string(targets.front().process.pid) +
-                                      " ended before anything was recorded"};
-}
-
-Result<target::MappedLibrary> driver_library_of(const std::vector<pid_t>& pids) {
-  for (const pid_t root : pids) {
-    for (const pid_t pid : target::with_descendants(root)) {
-      if (auto library = target::find_driver_library(pid)) return *library;
-    }
+json describe(const SourceReports& reports) {
+  json list = json::array();
+  for (std::size_t i = 0; i < kSources; i++) {
+    list.push_back({{"name", facts_of(static_cast<Source>(i)).name},
+                    {"state", state_name(reports[i].state)},
+                    {"why", reports[i].why}});
   }
-  return Error{ErrorCode::kCannotTrace, "process " + std::to_string(pids.front()) +
-                                            " and its children have not loaded an accelerator's "
-                                            "driver (libcuda.so.1), so there is no stall to "
-                                            "explain; give the process that uses the device"};
+  return list;
 }
 
-json start_meta(const std::vector<Target>& targets, const target::MappedLibrary& library,
-                const std::vector<ApiProbe>& probes, bool api_complete) {
-  utsname host{};
-  uname(&host);
-  json processes = json::array();
-  for (const Target& t : targets) {
-    processes.push_back(
-        {{"pid", t.process.pid}, {"comm", t.process.comm}, {"command", t.process.command_line}});
-  }
-  json symbols = json::array();
-  for (const ApiProbe& probe : probes) symbols.push_back(probe.symbol);
-  return {{"whystall", WHYSTALL_VERSION},
-          {"kernel", host.release},
-          {"host", host.nodename},
-          {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
-          {"profile", "lean"},
-          {"clock", "api"},
-          {"whystall_pid", getpid()},
-          {"targets", processes},
-          {"driver_library", library.shown_path},
-          {"api_symbols", symbols},
-          {"api_complete", api_complete}};
+std::size_t index(Source source) {
+  return static_cast<std::size_t>(source);
 }
 
-enum class StopReason { kDuration, kSignal, kTargetGone };
+enum class StopReason { kDuration, kSignal, kTargetGone, kCannotWrite, kBudget };
 
 const char* reason_name(StopReason reason) {
   switch (reason) {
@@ -119,116 +69,276 @@ const char* reason_name(StopReason reason) {
       return "signal";
     case StopReason::kTargetGone:
       return "target ended";
+    case StopReason::kCannotWrite:
+      return "the recording could not be written";
+    case StopReason::kBudget:
+      return "budget";
   }
   return "";
 }
 
-}  // namespace
+/// One recording from its first to its last record.
+class Session {
+ public:
+  Session(const SessionOptions& options, const std::atomic<bool>& stop,
+          const std::function<void(double)>& progress, TargetSet targets, DriverWatch driver,
+          recording::Writer writer, Kernel kernel)
+      : options_(options),
+        stop_(stop),
+        progress_(progress),
+        targets_(std::move(targets)),
+        driver_(std::move(driver)),
+        writer_(std::move(writer)),
+        kernel_(std::move(kernel)) {}
 
-Result<Kernel> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
-                              const std::function<void(double)>& progress) {
-  if (auto status = check_host(); !status) return status.error();
-  auto targets = open_targets(options.pids);
-  if (!targets) return targets.error();
-  auto library = driver_library_of(options.pids);
-  if (!library) return unless_gone(library.error(), *targets);
-  auto exports = target::exported_functions(library->open_path);
-  if (!exports) return unless_gone(exports.error(), *targets);
-  const auto probes = plan_api_probes(*exports);
-  if (probes.empty()) {
-    return Error{ErrorCode::kCannotTrace,
-                 library->shown_path + " exports none of the driver calls that are watched"};
+  Result<SessionResult> run() {
+    if (auto status = driver_.attach(kernel_); !status) return unless_gone(status.error());
+    if (auto status = write_meta(start_meta()); !status) return status.error();
+    start_ = monotonic_now();
+    if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", realtime_now()}});
+        !status)
+      return status.error();
+    if (auto status = writer_.flush(); !status) return status.error();
+    if (auto status = options_.attached(); !status) return status.error();
+
+    TimeNs next_second = start_ + kFlushEvery;
+    next_ends_ = start_ + kEndsEvery;
+    std::optional<StopReason> reason;
+    while (!reason) {
+      const bool ended = targets_.all_ended(kDrainMs);
+      drain();
+      const TimeNs now = monotonic_now();
+      watch_driver(now);
+      watch_cost(now);
+      reason = why_stop(now, ended);
+      if (reason || now < next_second) continue;
+      next_second += kFlushEvery;
+      if (auto status = each_second(now); !status) return status.error();
+    }
+    return end(*reason);
   }
 
-  auto kernel = Kernel::load(options.pids);
-  if (!kernel) return kernel.error();
-  if (auto status = kernel->attach_api(library->open_path, probes); !status) {
-    return unless_gone(status.error(), *targets);
-  }
-  // Last, so that what could not be traced leaves no empty file behind.
-  auto writer = recording::Writer::create(options.output);
-  if (!writer) return writer.error();
-  if (auto status = writer->add_meta(
-          dump_strict(start_meta(*targets, *library, probes, kernel->api_complete())));
-      !status) {
-    return status.error();
+ private:
+  Error unless_gone(Error error) {
+    if (!targets_.all_ended(0)) return error;
+    return {ErrorCode::kTargetGone, "process " + std::to_string(targets_.first().pid) +
+                                        " ended before anything was recorded"};
   }
 
-  const TimeNs start = monotonic_now();
-  const TimeNs wall = realtime_now();
-  if (auto status = writer->add_meta(dump_strict({{"start_ns", start}, {"wall_start_ns", wall}}));
-      !status) {
-    return status.error();
-  }
-  std::optional<Error> write_error;
-  JournalRequests journals;
-  const std::function<void(std::span<const std::byte>)> take =
-      [&](std::span<const std::byte> record) {
-        journals.see(record);
-        if (write_error) return;
-        if (auto status = writer->add_record(record); !status) write_error = status.error();
-      };
+  Status write_meta(const json& meta) { return writer_.add_meta(dump_strict(meta)); }
 
-  // Hop by hop: each journal may name the next waker.
-  auto follow_journals = [&]() -> Status {
+  json start_meta() const {
+    utsname host{};
+    uname(&host);
+    json meta = {{"whystall", WHYSTALL_VERSION},
+                 {"kernel", host.release},
+                 {"host", host.nodename},
+                 {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
+                 {"profile", "lean"},
+                 {"clock", "api"},
+                 {"whystall_pid", getpid()}};
+    meta.update(targets_meta());
+    return meta;
+  }
+
+  /// What may change while it runs; a later one replaces an earlier one.
+  json targets_meta() const {
+    return {{"targets", describe(targets_.processes())},
+            {"device_processes", describe(driver_.device_processes())},
+            {"driver_library", driver_.library()},
+            {"api_symbols", driver_.symbols()},
+            {"api_complete", kernel_.api_complete()},
+            {"sources", describe(kernel_.sources())}};
+  }
+
+  void drain() {
+    const std::function<void(std::span<const std::byte>)> take =
+        [this](std::span<const std::byte> record) {
+          records_++;
+          journals_.see(record);
+          driver_.see(record);
+          if (write_error_) return;
+          if (auto status = writer_.add_record(record); !status) write_error_ = status.error();
+        };
+    kernel_.consume(take);
+  }
+
+  std::optional<StopReason> why_stop(TimeNs now, bool ended) const {
+    if (stop_.load()) return StopReason::kSignal;
+    if (ended) return StopReason::kTargetGone;
+    if (options_.duration && now - start_ >= *options_.duration) return StopReason::kDuration;
+    if (write_error_) return StopReason::kCannotWrite;
+    if (over_budget_) return StopReason::kBudget;
+    return std::nullopt;
+  }
+
+  /// A library that is loaded late. Until there is one, it is looked for often: what a process does
+  /// with its device before it is found goes unseen.
+  void watch_driver(TimeNs now) {
+    if (now < next_look_) return;
+    next_look_ = now + (driver_.device_processes().empty() ? kSecond / 20 : kSecond);
+    if (!driver_.look_again()) return;
+    // Of a library that cannot be probed nothing is proved; the rest goes on.
+    if (auto status = driver_.attach(kernel_); !status) spdlog::warn("{}", status.error().text);
+    if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
+  }
+
+  /// Each measurement goes into the recording. Over the budget, the dearest source that the rest
+  /// can do without goes; when only the scheduler's hooks are left, the recording ends.
+  void watch_cost(TimeNs now) {
+    const auto cost = meter_.step(kernel_, now);
+    if (!cost) return;
+    json shares = json::object();
+    for (std::size_t i = 0; i < kSources; i++)
+      shares[std::string(facts_of(static_cast<Source>(i)).name)] = cost->share[i];
+    costs_.push_back({{"at_ns", now}, {"cpu_share", shares}});
+    if (!options_.budget || cost->total() <= *options_.budget) return;
+    char text[96];
+    std::snprintf(text, sizeof text, "took %.2f %% of a CPU, over the budget of %.2f %%",
+                  cost->total() * 100, *options_.budget * 100);
+    const Source dearest =
+        cost->share[index(Source::kDriverCalls)] >= cost->share[index(Source::kSamples)]
+            ? Source::kDriverCalls
+            : Source::kSamples;
+    if (cost->share[index(dearest)] <= 0) {
+      over_budget_ = true;
+      spdlog::warn("{}: the recording ends", text);
+      return;
+    }
+    json meta;
+    if (dearest == Source::kDriverCalls) meta["api_until_ns"] = monotonic_now();
+    kernel_.shed(dearest, text);
+    spdlog::warn("{}: {} are no longer watched", text, facts_of(dearest).name);
+    meta["sources"] = describe(kernel_.sources());
+    if (auto status = write_meta(meta); !status) write_error_ = status.error();
+  }
+
+  Status each_second(TimeNs now) {
+    progress_(static_cast<double>(now - start_) / 1e9);
+    bool changed = targets_.refresh();
+    if (const auto fresh = targets_.find_new(); !fresh.empty()) {
+      if (auto status = kernel_.add_targets(fresh); !status) return status.error();
+      changed = true;
+    }
+    if (changed && !write_error_) {
+      if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
+    }
+    std::uint64_t misses = 0;
+    for (const wst_loss& loss : kernel_.losses()) {
+      if (loss.loss_class == WST_LOST_STORAGE) misses += loss.count;
+    }
+    if (misses > storage_misses_) {
+      storage_misses_ = misses;
+      if (auto status = kernel_.adopt(); !status) return status.error();
+    }
+    // A file that is cut here shows a hang, too.
+    if (auto status = show_now(); !status) return status.error();
+    if (now >= next_ends_) {
+      next_ends_ += kEndsEvery;
+      if (auto status = kernel_.dump_ends(); !status) return status.error();
+      drain();
+    }
+    if (write_error_) return Nothing{};
+    if (auto status = writer_.flush(); !status) write_error_ = status.error();
+    return Nothing{};
+  }
+
+  /// The waits and runs that are not over, and, hop by hop, the past of whoever is named: each
+  /// journal may name the next waker.
+  Status show_now() {
+    if (auto status = kernel_.dump_open_waits(); !status) return status.error();
+    drain();
     for (int hop = 0; hop < kMaxHops; hop++) {
-      const auto tids = journals.take();
+      const auto tids = journals_.take();
       if (tids.empty()) break;
-      if (auto status = kernel->dump_journals(tids); !status) return status.error();
-      kernel->consume(take);
+      if (auto status = kernel_.dump_journals(tids); !status) return status.error();
+      drain();
     }
     return Nothing{};
-  };
-  auto show_now = [&]() -> Status {
-    if (auto status = kernel->dump_open_waits(); !status) return status.error();
-    kernel->consume(take);
-    return follow_journals();
-  };
+  }
 
-  TimeNs next_flush = start + kFlushEvery;
-  TimeNs next_ends = start + kEndsEvery;
-  StopReason reason{};
-  for (;;) {
-    const bool ended = all_ended(*targets, kDrainMs);
-    kernel->consume(take);
-    const TimeNs now = monotonic_now();
-    if (stop.load())
-      reason = StopReason::kSignal;
-    else if (ended)
-      reason = StopReason::kTargetGone;
-    else if (options.duration && now - start >= *options.duration)
-      reason = StopReason::kDuration;
-    else if (write_error)
-      break;
-    else {
-      if (now >= next_flush) {
-        next_flush += kFlushEvery;
-        progress(static_cast<double>(now - start) / 1e9);
-        // A file that is cut here shows a hang, too.
-        if (auto status = show_now(); !status) return status.error();
-        if (now >= next_ends) {
-          next_ends += kEndsEvery;
-          if (auto status = kernel->dump_ends(); !status) return status.error();
-        }
-        if (auto status = writer->flush(); !status) write_error = status.error();
-      }
-      continue;
+  /// Writes what ends the recording. If not all could be written, what is in the file still makes a
+  /// report: then it ends where its records end.
+  Result<SessionResult> end(StopReason reason) {
+    TimeNs end = monotonic_now();
+    if (targets_.refresh() && !write_error_) {
+      if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
     }
-    break;
+    if (auto status = show_now(); !status) return status.error();
+    if (auto status = kernel_.dump_ends(); !status) return status.error();
+    drain();
+    if (!write_error_) {
+      if (auto status = writer_.flush(); !status) write_error_ = status.error();
+    }
+    if (write_error_) {
+      reason = StopReason::kCannotWrite;
+      end = writer_.written_until_ns();
+      if (end <= start_) return *write_error_;
+    }
+    // On a full disk there is room for this: that of the chunk that did not fit and was cut off.
+    Status ending = Nothing{};
+    std::uint64_t lost = 0;
+    for (const wst_loss& loss : kernel_.losses()) {
+      if (loss.loss_class != WST_LOST_STORAGE) lost += loss.count;
+      if (ending) ending = writer_.add_record(std::as_bytes(std::span(&loss, 1)));
+    }
+    kernel_.detach();
+    if (ending)
+      ending = write_meta({{"end_ns", end}, {"stopped_by", reason_name(reason)}, {"cost", costs_}});
+    if (!ending && !write_error_) write_error_ = ending.error();
+    return SessionResult{
+        end - start_,      std::max<DurationNs>(0, writer_.gone_until_ns() - start_),
+        write_error_,      !driver_.device_processes().empty(),
+        records_,          lost,
+        std::move(kernel_)};
   }
 
-  const TimeNs end = monotonic_now();
-  if (auto status = show_now(); !status) return status.error();
-  if (auto status = kernel->dump_ends(); !status) return status.error();
-  kernel->consume(take);
-  for (const wst_loss& loss : kernel->losses()) take(std::as_bytes(std::span(&loss, 1)));
-  kernel->detach();
-  if (!write_error) {
-    const json meta = {{"end_ns", end}, {"stopped_by", reason_name(reason)}};
-    if (auto status = writer->add_meta(dump_strict(meta)); !status) write_error = status.error();
+  const SessionOptions& options_;
+  const std::atomic<bool>& stop_;
+  const std::function<void(double)>& progress_;
+  TargetSet targets_;
+  DriverWatch driver_;
+  recording::Writer writer_;
+  Kernel kernel_;
+  JournalRequests journals_;
+  CostMeter meter_;
+  json costs_ = json::array();
+  bool over_budget_ = false;
+  std::uint64_t records_ = 0;
+  std::uint64_t storage_misses_ = 0;
+  std::optional<Error> write_error_;
+  TimeNs start_ = 0;
+  TimeNs next_ends_ = 0;
+  TimeNs next_look_ = 0;
+};
+
+}  // namespace
+
+Result<SessionResult> record_session(const SessionOptions& options, const std::atomic<bool>& stop,
+                                     const std::function<void(double)>& progress) {
+  if (auto status = check_host(); !status) return status.error();
+  auto targets = TargetSet::open(options.targets);
+  if (!targets) return targets.error();
+  DriverWatch driver;
+  if (!driver.look_at(targets->pids()) && !options.wait_for_driver) {
+    if (targets->all_ended(0)) {
+      return Error{ErrorCode::kTargetGone, "process " + std::to_string(targets->first().pid) +
+                                               " ended before anything was recorded"};
+    }
+    return Error{ErrorCode::kCannotTrace,
+                 "process " + std::to_string(targets->first().pid) +
+                     " and its children have not loaded an accelerator's driver (libcuda.so.1), "
+                     "so there is no stall to explain; give the process that uses the device, or "
+                     "--wait until it has"};
   }
-  if (write_error) return *write_error;
-  return std::move(*kernel);
+  // Before anything is attached; if that then fails, the writer leaves no empty file behind.
+  auto writer = recording::Writer::create(options.output, options.max_size);
+  if (!writer) return writer.error();
+  auto kernel = Kernel::load(targets->pids());
+  if (!kernel) return kernel.error();
+  Session session(options, stop, progress, std::move(*targets), std::move(driver),
+                  std::move(*writer), std::move(*kernel));
+  return session.run();
 }
 
 }  // namespace whystall::capture

@@ -3,23 +3,29 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "capture/targets.h"
 
 namespace whystall::cli {
 
 enum class Format { kText, kJson };
 
 struct WhyOptions {
-  std::vector<pid_t> pids;
+  capture::TargetSpec targets;
+  std::vector<std::string> command;  // to start and watch; empty: none
   std::optional<DurationNs> duration;
   std::string output;  // empty: ./whystall-PID-TIME.wst
   Format format = Format::kText;
   bool report = true;  // false: record only
+  bool wait_for_driver = false;
+  std::optional<std::uint64_t> max_size = {};
+  std::optional<double> budget = {};  // share of one CPU
 };
 
 struct ReportOptions {
@@ -28,12 +34,22 @@ struct ReportOptions {
   Format format = Format::kText;
 };
 
-/// Both return the exit code and have said all that is to be said.
+struct InfoOptions {
+  std::string file;
+  Format format = Format::kText;
+};
+
+/// All return the exit code and have said all that is to be said.
 int run_why(const WhyOptions& options);
 int run_report(const ReportOptions& options);
+int run_info(const InfoOptions& options);
+int run_check(Format format);
 
 /// Loads, analyses and prints a recording to stdout or `output`. Returns the exit code.
 int print_report(const std::string& file, Format format, const std::string& output);
+
+/// Writes to stdout or `path`. Returns the exit code; a closed pipe is no error.
+int write_out(const std::string& text, const std::string& path);
 
 /// Prints the sentence to stderr and returns its exit code.
 int fail(const Error& error);

@@ -3,10 +3,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <new>
+#include <string_view>
 
 #include "commands.h"
+#include "trace_arguments.h"
 
 namespace {
 
@@ -16,38 +19,10 @@ using namespace whystall::cli;
 constexpr const char* kAbout =
     "whystall says why the accelerator of a running process stalled.\n\n"
     "  sudo whystall -p PID -d 10s     watch PID, its threads and children for 10 s, then report\n"
-    "  whystall report FILE.wst        report again, without root, on any machine\n";
-
-/// What the command line gives as text, before it is checked.
-struct TraceArguments {
-  std::vector<pid_t> pids;
-  std::string duration;
-  std::string output;
-};
-
-void add_trace_options(CLI::App& app, TraceArguments& arguments) {
-  app.add_option("-p,--pid", arguments.pids,
-                 "process to watch, with its threads and children (repeatable)");
-  app.add_option("-d,--duration", arguments.duration,
-                 "how long: 500ms, 10s, 2m (default: until Ctrl-C)");
-  app.add_option("-o,--output", arguments.output,
-                 "where to keep the recording (default: ./whystall-PID-TIME.wst)");
-}
-
-Result<WhyOptions> why_options(const TraceArguments& arguments, Format format, bool report) {
-  WhyOptions options{arguments.pids, std::nullopt, arguments.output, format, report};
-  if (options.pids.empty())
-    return Error{ErrorCode::kUsage, "which process? Give its number with -p PID"};
-  for (const pid_t pid : options.pids) {
-    if (pid <= 0) return Error{ErrorCode::kUsage, std::to_string(pid) + " is not a process number"};
-  }
-  if (!arguments.duration.empty()) {
-    auto duration = parse_duration(arguments.duration);
-    if (!duration) return duration.error();
-    options.duration = *duration;
-  }
-  return options;
-}
+    "  sudo whystall -- COMMAND...     start a command and watch it from its first instruction on\n"
+    "  whystall report FILE.wst        report again, without root, on any machine\n"
+    "  whystall info FILE.wst          what the recording holds\n"
+    "  sudo whystall check             what can be seen on this host, and what it costs here\n";
 
 }  // namespace
 
@@ -59,7 +34,8 @@ static int run(int argc, char** argv) {
 
   TraceArguments why_arguments, record_arguments;
   ReportOptions report;
-  bool json = false, report_json = false, verbose = false;
+  InfoOptions info;
+  bool json = false, report_json = false, info_json = false, verbose = false;
   std::string format = "text";
 
   add_trace_options(app, why_arguments);
@@ -77,9 +53,22 @@ static int run(int argc, char** argv) {
   reporter->add_option("--format", format, "text or json")->check(CLI::IsMember({"text", "json"}));
   reporter->add_flag("--json", report_json, "short for --format json");
   reporter->add_option("-o,--output", report.output, "write the report there");
+  CLI::App* informer = app.add_subcommand("info", "what a recording holds; needs no root");
+  informer->add_option("FILE", info.file, "the recording")->required();
+  informer->add_flag("--json", info_json, "print it as JSON");
+  CLI::App* checker =
+      app.add_subcommand("check", "what can be seen on this host, and what it costs here");
+  checker->add_flag("--json", info_json, "print it as JSON");
+
+  // What stands behind "--" is a command for somebody else to understand.
+  const int own = static_cast<int>(
+      std::find_if(argv, argv + argc, [](const char* a) { return std::string_view(a) == "--"; }) -
+      argv);
+  for (int i = own + 1; i < argc; i++) why_arguments.command.emplace_back(argv[i]);
+  record_arguments.command = why_arguments.command;
 
   try {
-    app.parse(argc, argv);
+    app.parse(own, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
@@ -92,15 +81,20 @@ static int run(int argc, char** argv) {
     report.format = report_json || format == "json" ? Format::kJson : Format::kText;
     return run_report(report);
   }
+  if (informer->parsed()) {
+    info.format = info_json ? Format::kJson : Format::kText;
+    return run_info(info);
+  }
+  if (checker->parsed()) return run_check(info_json ? Format::kJson : Format::kText);
   if (record->parsed()) {
-    auto options = why_options(record_arguments, Format::kText, false);
+    auto options = checked(record_arguments, Format::kText, false);
     return options ? run_why(*options) : fail(options.error());
   }
   if (!why->parsed() && argc == 1) {
     std::fputs(app.help().c_str(), stdout);
     return static_cast<int>(ErrorCode::kUsage);
   }
-  auto options = why_options(why_arguments, json ? Format::kJson : Format::kText, true);
+  auto options = checked(why_arguments, json ? Format::kJson : Format::kText, true);
   return options ? run_why(*options) : fail(options.error());
 }
 

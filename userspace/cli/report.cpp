@@ -30,20 +30,6 @@ output::TextStyle style_of_terminal() {
   return style;
 }
 
-/// A reader that has seen enough and closed the pipe is no error.
-int write_out(const std::string& text, const std::string& path) {
-  FILE* to = path.empty() ? stdout : std::fopen(path.c_str(), "w");
-  if (!to) return fail({ErrorCode::kUsage, "cannot write " + path + ": " + std::strerror(errno)});
-  const bool whole =
-      std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
-  const int reason = errno;
-  if (!path.empty() && std::fclose(to) != 0 && whole)
-    return fail({ErrorCode::kIncomplete, "cannot write " + path});
-  if (whole || reason == EPIPE) return 0;
-  return fail(
-      {ErrorCode::kIncomplete, std::string("cannot write the report: ") + std::strerror(reason)});
-}
-
 std::string newest_recording() {
   namespace fs = std::filesystem;
   std::string newest;
@@ -66,6 +52,20 @@ int fail(const Error& error) {
   // Names of files and processes may hold what would drive the terminal.
   std::fprintf(stderr, "whystall: %s\n", output::printable(error.text).c_str());
   return static_cast<int>(error.code);
+}
+
+/// A reader that has seen enough and closed the pipe is no error.
+int write_out(const std::string& text, const std::string& path) {
+  FILE* to = path.empty() ? stdout : std::fopen(path.c_str(), "w");
+  if (!to) return fail({ErrorCode::kUsage, "cannot write " + path + ": " + std::strerror(errno)});
+  const bool whole =
+      std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
+  const int reason = errno;
+  if (!path.empty() && std::fclose(to) != 0 && whole)
+    return fail({ErrorCode::kIncomplete, "cannot write " + path});
+  if (whole || reason == EPIPE) return 0;
+  return fail(
+      {ErrorCode::kIncomplete, std::string("cannot write the report: ") + std::strerror(reason)});
 }
 
 int print_report(const std::string& file, Format format, const std::string& path) {

@@ -5,9 +5,12 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <optional>
+#include <utility>
 
 #include "capture/session.h"
 #include "commands.h"
+#include "target/command.h"
 
 namespace whystall::cli {
 
@@ -33,7 +36,7 @@ std::string default_name(pid_t pid) {
   std::tm parts{};
   localtime_r(&now, &parts);
   std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &parts);
-  return "whystall-" + std::to_string(pid) + "-" + time + ".wst";
+  return "whystall-" + (pid > 0 ? std::to_string(pid) + "-" : "") + time + ".wst";
 }
 
 class Progress {
@@ -61,23 +64,71 @@ class Progress {
   bool shown_;
 };
 
+std::string what_is_kept(const capture::SessionResult& result) {
+  if (result.dropped_ns <= 0) return "";
+  char text[96];
+  std::snprintf(text, sizeof text, " (the last %.1f of %.1f s: --max-size)",
+                static_cast<double>(result.recorded_ns - result.dropped_ns) / 1e9,
+                static_cast<double>(result.recorded_ns) / 1e9);
+  return text;
+}
+
+/// More than this, and the recording is called incomplete.
+constexpr double kLossBound = 0.01;
+
+std::optional<Error> too_much_lost(const capture::SessionResult& result) {
+  const auto all = static_cast<double>(result.records + result.lost);
+  if (static_cast<double>(result.lost) <= kLossBound * all) return std::nullopt;
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "%llu records found no room, %.1f %% of all: what happened meanwhile is less sure, or "
+      "unknown",
+      static_cast<unsigned long long>(result.lost), 100 * static_cast<double>(result.lost) / all);
+  return Error{ErrorCode::kIncomplete, text};
+}
+
 }  // namespace
 
 int run_why(const WhyOptions& options) {
   catch_signals();
-  capture::SessionOptions session{options.pids, options.duration, options.output};
-  if (session.output.empty()) session.output = default_name(options.pids.front());
+  capture::SessionOptions session;
+  session.targets = options.targets;
+  session.duration = options.duration;
+  session.output = options.output;
+  session.max_size = options.max_size;
+  session.wait_for_driver = options.wait_for_driver;
+  session.budget = options.budget;
+  std::optional<target::HeldCommand> command;
+  if (!options.command.empty()) {
+    auto held = target::HeldCommand::hold(options.command);
+    if (!held) return fail(held.error());
+    command.emplace(std::move(*held));
+    session.targets.pids.push_back(command->pid());
+    session.attached = [&command] { return command->release(); };
+  }
+  if (session.output.empty()) {
+    session.output = default_name(session.targets.pids.empty() ? 0 : session.targets.pids.front());
+  }
   const Progress progress(options);
   progress.show(0);
   auto result =
       capture::record_session(session, stop_asked, [&](double seconds) { progress.show(seconds); });
   progress.clear();
-  if (!result) {
-    return fail(result.error());
-  }
+  if (!result) return fail(result.error());
   int code = 0;
   if (options.report) code = print_report(session.output, options.format, "");
-  std::fprintf(stderr, "Recording: %s\n", session.output.c_str());
+  if (!result->driver_seen) {
+    std::fputs(
+        "whystall: no process that was watched loaded an accelerator's driver (libcuda.so.1)\n",
+        stderr);
+  }
+  std::fprintf(stderr, "Recording: %s%s\n", session.output.c_str(), what_is_kept(*result).c_str());
+  if (command && command->runs())
+    std::fprintf(stderr, "The command goes on as process %d\n", command->pid());
+  // The report of what could be written comes first, then why there is no more.
+  if (result->incomplete) code = fail(*result->incomplete);
+  if (const auto loss = too_much_lost(*result)) code = fail(*loss);
   std::fflush(stderr);
   // The probes go with `result`, after the report: detaching can take seconds on older kernels.
   return code;

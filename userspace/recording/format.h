@@ -9,14 +9,23 @@
 namespace whystall::recording {
 
 /// The recording file (.wst): one file header, then chunks until the end. Little endian. Each chunk
-/// stands by itself, so a file cut anywhere reads up to its last whole chunk.
+/// stands by itself, so a file cut anywhere reads up to its last whole chunk. A reader takes any
+/// minor version of its major one: it skips and counts chunks whose class it does not know, and
+/// takes of a record the part that it knows.
 ///
 /// Version log
 ///   1.0  first: META chunks (JSON objects; later keys win) and EVENTS chunks (records of
-///   bpf/abi/events.h)
+///        bpf/abi/events.h)
+///   1.1  FREE chunks: room in a recording of bounded size whose oldest chunks have made way. The
+///        header's last_ns is the time of the latest record that is gone: what lies after it is
+///        there, what lies before it is not whole. The stored bytes mean nothing: the checksum is
+///        of the header alone, and they may reach beyond the end of the file. Chunks are then no
+///        longer in the order of time, and TASK records, FILE records and API records of the
+///        call WST_API_CONTEXT may repeat, with their first time. A reader of 1.0 counts a FREE
+///        chunk as damaged and reads the rest.
 constexpr std::array<char, 8> kMagic = {'w', 'h', 'y', 's', 't', 'a', 'l', 'l'};
 constexpr std::uint16_t kMajor = 1;
-constexpr std::uint16_t kMinor = 0;
+constexpr std::uint16_t kMinor = 1;
 
 struct FileHeader {
   std::array<char, 8> magic;
@@ -26,7 +35,7 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 16);
 
-enum class ChunkClass : std::uint16_t { kMeta = 1, kEvents = 2 };
+enum class ChunkClass : std::uint16_t { kMeta = 1, kEvents = 2, kFree = 3 };
 
 constexpr std::uint32_t kChunkMagic = 0x4b4e4843;  // "CHNK"
 constexpr std::uint16_t kChunkZstd = 1;

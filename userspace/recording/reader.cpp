@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -25,6 +26,7 @@ Result<Reader> Reader::open(const std::string& path) {
                                              ", this whystall reads format " +
                                              std::to_string(kMajor)};
   }
+  reader.minor_ = header.minor;
   return reader;
 }
 
@@ -33,7 +35,7 @@ std::optional<Chunk> Reader::next() {
     ChunkHeader header{};
     const off_t at = ::lseek(fd_.get(), 0, SEEK_CUR);
     if (!read_exact(&header, sizeof header)) {
-      stats_.cut |= ::lseek(fd_.get(), 0, SEEK_END) != at;
+      stats_.cut |= ::lseek(fd_.get(), 0, SEEK_END) > at;
       return std::nullopt;
     }
     if (header.magic != kChunkMagic || header.stored_bytes > kMaxChunkBytes ||
@@ -42,6 +44,12 @@ std::optional<Chunk> Reader::next() {
       stats_.damaged_chunks++;
       stats_.cut = true;
       return std::nullopt;
+    }
+    if (header.chunk_class == static_cast<std::uint16_t>(ChunkClass::kFree) &&
+        chunk_checksum(header, {}) == header.checksum) {
+      stats_.gone_until_ns = std::max(stats_.gone_until_ns, header.last_ns);
+      ::lseek(fd_.get(), header.stored_bytes, SEEK_CUR);  // its bytes need not be there
+      continue;
     }
     std::vector<std::byte> stored(header.stored_bytes);
     if (!read_exact(stored.data(), stored.size())) {
@@ -58,15 +66,24 @@ std::optional<Chunk> Reader::next() {
       stats_.unknown_chunks++;
       continue;
     }
-    if (!(header.flags & kChunkZstd)) return Chunk{chunk_class, std::move(stored), header.count};
-    std::vector<std::byte> raw(header.raw_bytes);
-    const std::size_t n = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
-    if (ZSTD_isError(n) || n != raw.size()) {
+    auto raw = unpack(header, std::move(stored));
+    if (!raw) {
       stats_.damaged_chunks++;
       continue;
     }
-    return Chunk{chunk_class, std::move(raw), header.count};
+    stats_.stored_bytes += sizeof header + header.stored_bytes;
+    stats_.raw_bytes += raw->size();
+    return Chunk{chunk_class, std::move(*raw), header.count};
   }
+}
+
+std::optional<std::vector<std::byte>> Reader::unpack(const ChunkHeader& header,
+                                                     std::vector<std::byte> stored) const {
+  if (!(header.flags & kChunkZstd)) return stored;
+  std::vector<std::byte> raw(header.raw_bytes);
+  const std::size_t n = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
+  if (ZSTD_isError(n) || n != raw.size()) return std::nullopt;
+  return raw;
 }
 
 bool Reader::read_exact(void* to, std::size_t bytes) {

@@ -26,6 +26,9 @@ struct ReadStats {
   std::uint64_t unknown_chunks = 0;
   std::uint64_t damaged_chunks = 0;  // checksum or compression wrong: skipped
   bool cut = false;                  // the file ends inside a chunk
+  std::uint64_t stored_bytes = 0;    // of the chunks that were given
+  std::uint64_t raw_bytes = 0;
+  std::int64_t gone_until_ns = 0;  // records up to here have made way for later ones; 0: none have
 };
 
 /// Reads a recording chunk by chunk. The file may be hostile: every length is checked before it is
@@ -34,16 +37,20 @@ class Reader {
  public:
   static Result<Reader> open(const std::string& path);
 
-  /// The next chunk of a known class; nothing at the end of the file. A damaged chunk is counted
+  /// The next chunk of records or meta; nothing at the end of the file. A damaged chunk is counted
   /// and skipped.
   std::optional<Chunk> next();
   const ReadStats& stats() const { return stats_; }
+  std::uint16_t minor_version() const { return minor_; }
 
  private:
   Reader() = default;
   bool read_exact(void* to, std::size_t bytes);
+  std::optional<std::vector<std::byte>> unpack(const ChunkHeader& header,
+                                               std::vector<std::byte> stored) const;
 
   Fd fd_;
+  std::uint16_t minor_ = 0;
   ReadStats stats_;
 };
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/meta.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/time.h"
+#include "load/believable.h"
+
+namespace whystall::load {
+
+namespace {
+
+using nlohmann::json;
+
+/// Parsed, a byte of nested JSON can take 90.
+constexpr std::size_t kMaxMetaBytes = 4u << 20;
+/// Thirteen days: no recording that fits in memory is longer.
+constexpr model::DurationNs kMaxWindow = model::DurationNs{1} << 50;
+
+model::Pid pid_of(const json& process) {
+  const auto pid = process.find("pid");
+  if (pid != process.end() && pid->is_number_float()) return 0;
+  return process.value("pid", 0u);
+}
+
+/// The mean of the measurements, each the sum of what the parts of the kernel side took.
+void take_cost(model::Meta& meta, const json& measurements) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const json& one : measurements) {
+    if (!one.is_object() || !one.contains("cpu_share") || !one["cpu_share"].is_object()) continue;
+    for (const auto& [source, share] : one["cpu_share"].items()) {
+      if (share.is_number()) sum += share.get<double>();
+    }
+    count++;
+  }
+  if (count > 0 && std::isfinite(sum)) meta.cost_cpu_share = sum / static_cast<double>(count);
+}
+
+void take(model::Meta& meta, const json& j) {
+  auto text = [&](const char* key, std::string& to) {
+    if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
+  };
+  auto time = [&](const char* key, model::TimeNs& to) {
+    const auto it = j.find(key);
+    if (it == j.end() || !it->is_number_integer()) return;
+    const auto value = it->get<model::TimeNs>();
+    if (value >= 0 && believable(value)) to = value;
+  };
+  text("whystall", meta.whystall);
+  text("kernel", meta.kernel);
+  text("host", meta.host);
+  text("profile", meta.profile);
+  text("clock", meta.clock);
+  text("stopped_by", meta.stopped_by);
+  text("driver_library", meta.driver_library);
+  time("start_ns", meta.start_ns);
+  time("end_ns", meta.end_ns);
+  // Wall-clock time: only printed, and beyond what a monotonic clock can reach.
+  if (const auto it = j.find("wall_start_ns"); it != j.end() && it->is_number_integer()) {
+    meta.wall_start_ns = it->get<model::TimeNs>();
+  }
+  if (auto it = j.find("whystall_pid"); it != j.end() && it->is_number_unsigned())
+    meta.whystall_pid = it->get<model::Pid>();
+  if (auto it = j.find("api_complete"); it != j.end() && it->is_boolean())
+    meta.api_complete = it->get<bool>();
+  if (auto it = j.find("api_symbols"); it != j.end() && it->is_array()) {
+    meta.api_symbols.clear();
+    for (const auto& s : *it) meta.api_symbols.push_back(s.is_string() ? s.get<std::string>() : "");
+  }
+  auto processes = [&](const char* key, std::vector<model::TargetProcess>& to) {
+    const auto it = j.find(key);
+    if (it == j.end() || !it->is_array()) return;
+    to.clear();
+    for (const auto& t : *it) {
+      if (!t.is_object()) continue;
+      to.push_back({pid_of(t), t.value("comm", ""), t.value("command", "")});
+    }
+  };
+  processes("targets", meta.targets);
+  processes("device_processes", meta.device_processes);
+  time("api_until_ns", meta.api_until_ns);
+  if (auto it = j.find("cost"); it != j.end() && it->is_array()) take_cost(meta, *it);
+}
+
+}  // namespace
+
+/// nlohmann throws on a wrong type; nothing of it leaves this file.
+bool read_meta(model::Meta& meta, std::span<const std::byte> chunk) {
+  if (chunk.size() > kMaxMetaBytes) return false;
+  try {
+    const auto* text = reinterpret_cast<const char*>(chunk.data());
+    const json j = json::parse(text, text + chunk.size());
+    if (!j.is_object()) return false;
+    take(meta, j);
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+model::DurationNs move_start(model::Meta& meta, model::TimeNs gone_until) {
+  if (!believable(gone_until) || gone_until <= meta.start_ns) return 0;
+  const model::DurationNs by = gone_until - meta.start_ns;
+  meta.start_ns = gone_until;
+  meta.wall_start_ns = later(meta.wall_start_ns, by);
+  return by;
+}
+
+void close_window(model::Meta& meta, model::LoadStats& stats, model::TimeNs last_record) {
+  if (meta.end_ns - meta.start_ns > kMaxWindow) {
+    stats.bad_records++;
+    meta.end_ns = 0;
+  }
+  if (meta.end_ns > meta.start_ns && meta.start_ns > 0) return;
+  stats.no_end = true;
+  meta.end_ns = std::max(meta.end_ns, last_record);
+  if (meta.start_ns <= 0 || meta.end_ns < meta.start_ns) meta.end_ns = meta.start_ns;
+  meta.end_ns = std::min(meta.end_ns, meta.start_ns + kMaxWindow);
+}
+
+}  // namespace whystall::load

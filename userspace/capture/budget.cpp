@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/budget.h"
+
+#include <bpf/bpf.h>
+
+#include <numeric>
+
+namespace whystall::capture {
+
+namespace {
+
+constexpr DurationNs kMeasureFor = 200'000'000;
+constexpr DurationNs kMeasureEvery = 5 * kSecond;
+/// Of a probe on a well-chosen instruction, measured without its program.
+constexpr double kTrapNs = 600;
+
+}  // namespace
+
+double Cost::total() const {
+  return std::accumulate(share.begin(), share.end(), 0.0);
+}
+
+std::optional<Cost> CostMeter::step(const Kernel& kernel, TimeNs now) {
+  if (next_ == 0) next_ = now;
+  if (!counting_.valid()) {
+    if (now < next_) return std::nullopt;
+    counting_ = Fd(bpf_enable_stats(BPF_STATS_RUN_TIME));
+    next_ = now + kMeasureEvery;
+    before_ = kernel.costs();
+    began_ = now;
+    return std::nullopt;
+  }
+  if (now - began_ < kMeasureFor) return std::nullopt;
+  const ProgramCosts after = kernel.costs();
+  counting_.reset();
+  Cost cost;
+  const auto elapsed = static_cast<double>(now - began_);
+  for (std::size_t i = 0; i < kSources; i++) {
+    auto ns = static_cast<double>(after[i].run_ns - before_[i].run_ns);
+    if (static_cast<Source>(i) == Source::kDriverCalls)
+      ns += kTrapNs * static_cast<double>(after[i].runs - before_[i].runs);
+    cost.share[i] = ns / elapsed;
+  }
+  return cost;
+}
+
+}  // namespace whystall::capture
