@@ -44,8 +44,8 @@ static __always_inline void flush_sums(struct task_ctx *t, __u64 now, __u32 flag
 
 /*
  * The bound between waits with a record of their own and those that are added up. Single records
- * where they tell much and cost little: a thread that spends a tenth of its time in short waits gets
- * a lower bound, and a higher one again when that makes more than 6,400 records a second.
+ * where they tell much and cost little: a thread that spends a tenth of its time in short waits
+ * gets a lower bound, and a higher one again when that makes more than 6,400 records a second.
  */
 static __always_inline void count_record(struct task_ctx *t, __u64 now)
 {

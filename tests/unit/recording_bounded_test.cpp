@@ -285,6 +285,15 @@ TEST(BoundedIdentities, MemoryIsBounded) {
     auto task = make_record<wst_task>(WST_TASK);
     task.tid = tid;
     EXPECT_TRUE(identities.missing_for(bytes_of(task)).empty());
+    auto change = make_record<wst_api>(WST_API);
+    change.call = WST_API_CONTEXT;
+    change.tid = change.tgid = tid / 2 + 1;
+    for (const auto missing : identities.missing_for(bytes_of(change))) {
+      wst_task named;
+      ASSERT_EQ(missing.size(), sizeof named);
+      std::memcpy(&named, missing.data(), sizeof named);
+      EXPECT_EQ(named.tid, change.tid) << "not forgotten meanwhile";
+    }
     if (tid % 100 == 0) identities.begin_group();
     EXPECT_LT(identities.size() * sizeof task, 100'000u);
   }

@@ -30,8 +30,8 @@ class TargetSet {
   /// Those that have come into the control group, or got the command name, since the last look.
   std::vector<pid_t> find_new();
 
-  /// Reads again what the living ones among the first 64 are called: a command begins under its starter's name.
-  /// Returns whether something has changed.
+  /// Reads again what the living ones among the first 64 are called: a command begins under its
+  /// starter's name. Returns whether something has changed.
   bool refresh();
 
   /// Says whether all have ended; if not, waits for up to `timeout_ms`, or for one of them to end.
