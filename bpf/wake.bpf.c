@@ -24,16 +24,21 @@ static __always_inline __s32 current_syscall(struct task_struct *current)
 	return wst_native_call(regs->orig_ax, current->thread_info.status & TS_COMPAT);
 }
 
+static __always_inline __s32 first_argument(struct task_struct *current)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
+
+	return current->thread_info.status & TS_COMPAT ? (__s32)regs->bx : (__s32)regs->di;
+}
+
 /* The inode that the waker's call is on; 0 if it is on none. */
 static __always_inline __u64 inode_of_call(struct task_struct *current, __s32 nr)
 {
-	struct pt_regs *regs;
 	struct file *file;
 
 	if (nr < 0 || wst_descriptor_argument(nr) != 0)
 		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	file = file_of_fd(current, (__s32)regs->di);
+	file = file_of_fd(current, first_argument(current));
 	return file ? BPF_CORE_READ(file, f_inode, i_ino) : 0;
 }
 
@@ -69,7 +74,8 @@ __weak int wst_sends_to(const struct task_ctx *t, __u32 nr)
 	if (!t || !sends_packets(nr))
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	file = file_of_fd(current, (__s32)(nr == WST_NR_SPLICE ? regs->dx : regs->di));
+	/* The third argument is in the same register for all. */
+	file = file_of_fd(current, nr == WST_NR_SPLICE ? (__s32)regs->dx : first_argument(current));
 	sender = file ? inet_sock_of(file) : NULL;
 	if (!sender)
 		return false;

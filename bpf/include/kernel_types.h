@@ -138,6 +138,11 @@ struct io_worker {
 	struct io_wq_work *cur_work;
 };
 
+/* Lies at the beginning of a request that reads or writes (struct io_rw). */
+struct kiocb {
+	loff_t ki_pos;
+};
+
 struct io_kiocb {
 	struct file *file;
 	__u8 opcode;
@@ -236,6 +241,14 @@ struct bpf_iter__task_file {
 
 #define TS_COMPAT 0x0002
 #define X32_SYSCALL_BIT 0x40000000
+
+/* Of io_uring; ABI. */
+#define IORING_OP_READV 1
+#define IORING_OP_WRITEV 2
+#define IORING_OP_READ_FIXED 4
+#define IORING_OP_WRITE_FIXED 5
+#define IORING_OP_READ 22
+#define IORING_OP_WRITE 23
 
 #define FMODE_READ 0x1
 #define FMODE_WRITE 0x2

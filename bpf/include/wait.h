@@ -96,9 +96,18 @@ static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 f
 	return file;
 }
 
+static __always_inline bool request_has_position(__u64 opcode)
+{
+	return opcode == IORING_OP_READV || opcode == IORING_OP_WRITEV ||
+	       opcode == IORING_OP_READ_FIXED || opcode == IORING_OP_WRITE_FIXED ||
+	       opcode == IORING_OP_READ || opcode == IORING_OP_WRITE;
+}
+
 /* The file position that the call names, else the file's own. */
 static __always_inline __u64 asked_position(const struct task_ctx *t, struct file *file)
 {
+	if (t->wait_flags & WST_WAIT_IO_WORKER && request_has_position(t->args[0]))
+		return t->args[3];
 	switch (t->nr) {
 	case WST_NR_PREAD64:
 	case WST_NR_PWRITE64:
@@ -171,6 +180,8 @@ static __always_inline void decode_io_worker(struct task_struct *task, struct ta
 	request = (void *)work - bpf_core_field_offset(struct io_kiocb, work);
 	t->wait_flags |= WST_WAIT_IO_WORKER;
 	t->args[0] = BPF_CORE_READ(request, opcode);
+	if (request_has_position(t->args[0]))
+		t->args[3] = BPF_CORE_READ((struct kiocb *)request, ki_pos);
 	t->file = (__u64)BPF_CORE_READ(request, file);
 }
 
@@ -210,40 +221,54 @@ static __always_inline void read_poll(struct task_ctx *t)
 struct select_walk {
 	struct task_ctx *t;
 	__u64 bits;
+	__u32 first; /* descriptor of the lowest bit */
 };
 
-static long note_bit(__u32 fd, struct select_walk *walk)
+static long note_bit(__u32 bit, struct select_walk *walk)
 {
 	struct task_ctx *t = walk->t;
 	__u64 count = t->polled_count;
 
-	if (!(walk->bits >> fd & 1))
+	if (!(walk->bits >> bit & 1))
 		return 0;
 	t->polled_total++;
 	asm volatile("" : "+r"(count));
 	if (count >= WST_MAX_POLLED)
 		return 0;
-	t->polled[count] = fd;
+	t->polled[count] = walk->first + bit;
 	t->polled_count = count + 1;
 	return 0;
 }
 
-/* The first 64 descriptors of the three sets. */
+/* One word of the three sets. */
+static long note_word(__u32 word, struct select_walk *walk)
+{
+	struct task_ctx *t = walk->t;
+	__u64 left = t->args[0] - 64ULL * word;
+	__u64 set;
+
+	walk->first = 64 * word;
+	walk->bits = 0;
+	for (int i = 1; i <= 3; i++) {
+		set = 0;
+		if (t->args[i] &&
+		    !bpf_probe_read_user(&set, sizeof(set), (void *)(t->args[i] + 8ULL * word)))
+			walk->bits |= set;
+	}
+	if (left < 64)
+		walk->bits &= (1ULL << left) - 1;
+	if (walk->bits)
+		bpf_loop(64, note_bit, walk, 0);
+	return 0;
+}
+
+/* As many descriptors as a set of the C library holds: 1,024. */
 static __always_inline void read_select(struct task_ctx *t)
 {
 	struct select_walk walk = {.t = t};
-	__u64 set;
+	__u64 words = (t->args[0] + 63) / 64;
 
-	for (int i = 1; i <= 3; i++) {
-		set = 0;
-		if (t->args[i] && !bpf_probe_read_user(&set, sizeof(set), (void *)t->args[i]))
-			walk.bits |= set;
-	}
-	if (t->args[0] < 64)
-		walk.bits &= (1ULL << t->args[0]) - 1;
-	if (!walk.bits)
-		return;
-	bpf_loop(64, note_bit, &walk, 0);
+	bpf_loop(words > 16 ? 16 : words, note_word, &walk, 0);
 	if (t->polled_count)
 		t->fd = t->polled[0];
 }
