@@ -133,6 +133,7 @@ static __always_inline void emit_run(struct task_struct *task, const struct task
 /* What else the call waited for, besides the file that the wait names. */
 static __always_inline void emit_pollset(struct task_struct *task, struct task_ctx *t, __u64 now)
 {
+	struct open_files open;
 	struct wst_pollset *r;
 
 	if (t->polled_total < 2)
@@ -148,9 +149,10 @@ static __always_inline void emit_pollset(struct task_struct *task, struct task_c
 	r->tgid = task->tgid;
 	r->count = t->polled_count;
 	r->total = t->polled_total;
+	open = open_files_of(task);
 	for (__u32 i = 0; i < WST_MAX_POLLED; i++) {
 		struct wst_polled *p = &r->files[i];
-		struct file *file = i < t->polled_count ? file_of_fd(task, t->polled[i]) : NULL;
+		struct file *file = i < t->polled_count ? file_at(&open, t->polled[i]) : NULL;
 
 		__builtin_memset(p, 0, sizeof(*p));
 		p->fd = i < t->polled_count ? t->polled[i] : -1;

@@ -79,21 +79,59 @@ static __always_inline bool waits_on_many(__s32 nr)
 	       nr == WST_NR_EPOLL_PWAIT2 || nr == WST_NR_IO_URING_ENTER;
 }
 
-static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 fd)
+/* A task's table of open files. */
+struct open_files {
+	struct file **array;
+	__u32 count;
+	__u32 reserved; /* no padding: all of it must be set to be passed on */
+};
+
+static __always_inline struct open_files open_files_of(struct task_struct *task)
 {
+	struct open_files open = {};
 	struct files_struct *files = task->files;
 	struct fdtable *fdt;
-	struct file **array;
+
+	if (!files)
+		return open;
+	fdt = files->fdt;
+	if (!fdt)
+		return open;
+	open.array = fdt->fd;
+	open.count = fdt->max_fds;
+	return open;
+}
+
+static __always_inline struct file *file_at(const struct open_files *open, __s32 fd)
+{
 	struct file *file = NULL;
 
-	if (fd < 0 || !files)
+	if (fd < 0 || (__u32)fd >= open->count)
 		return NULL;
-	fdt = files->fdt;
-	if (!fdt || (__u32)fd >= fdt->max_fds)
-		return NULL;
-	array = fdt->fd;
-	bpf_probe_read_kernel(&file, sizeof(file), &array[(__u32)fd]);
+	bpf_probe_read_kernel(&file, sizeof(file), &open->array[(__u32)fd]);
 	return file;
+}
+
+/* What the polled descriptors stand for now. */
+__weak int wst_look_up_polled(struct task_ctx *t, const struct open_files *open)
+{
+	if (!t || !open)
+		return 0;
+	for (__u32 i = 0; i < WST_MAX_POLLED; i++) {
+		if (i < t->polled_count)
+			t->polled_files[i] = (__u64)file_at(open, t->polled[i]);
+	}
+	return 0;
+}
+
+static __always_inline struct file *file_of_fd(struct task_struct *task, __s32 fd)
+{
+	struct open_files open;
+
+	if (fd < 0)
+		return NULL;
+	open = open_files_of(task);
+	return file_at(&open, fd);
 }
 
 static __always_inline bool request_has_position(__u64 opcode)
@@ -273,6 +311,22 @@ static __always_inline void read_select(struct task_ctx *t)
 		t->fd = t->polled[0];
 }
 
+/* What the call's arguments point to. */
+__weak int wst_read_user_memory(struct task_ctx *t)
+{
+	if (!t)
+		return 0;
+	if (t->nr == WST_NR_FUTEX)
+		read_futex(t);
+	else if (t->nr == WST_NR_POLL || t->nr == WST_NR_PPOLL)
+		read_poll(t);
+	else if (t->nr == WST_NR_SELECT || t->nr == WST_NR_PSELECT6)
+		read_select(t);
+	if (t->polled_total > 1)
+		t->wait_flags |= WST_WAIT_POLL_MORE;
+	return 0;
+}
+
 /* The arguments, and the call as x86-64 numbers it. False: none that is told apart. */
 static __always_inline bool read_call(struct task_struct *task, struct task_ctx *t,
 				      struct pt_regs *regs)
@@ -342,21 +396,12 @@ static __always_inline void decode_wait(struct task_struct *task, struct task_ct
 		t->fd = (__s32)t->args[1];
 	else if (t->nr == WST_NR_WAITID && (__s32)t->args[0] == IDTYPE_PIDFD)
 		t->fd = (__s32)t->args[1];
-	if (own && whole) {
-		if (t->nr == WST_NR_FUTEX)
-			read_futex(t);
-		else if (t->nr == WST_NR_POLL || t->nr == WST_NR_PPOLL)
-			read_poll(t);
-		else if (t->nr == WST_NR_SELECT || t->nr == WST_NR_PSELECT6)
-			read_select(t);
-		if (t->polled_total > 1)
-			t->wait_flags |= WST_WAIT_POLL_MORE;
-	}
+	if (own && whole)
+		wst_read_user_memory(t);
 	if (t->polled_count > 1) {
-		for (__u32 i = 0; i < WST_MAX_POLLED; i++) {
-			if (i < t->polled_count)
-				t->polled_files[i] = (__u64)file_of_fd(task, t->polled[i]);
-		}
+		struct open_files open = open_files_of(task);
+
+		wst_look_up_polled(t, &open);
 	}
 	if (t->fd >= 0)
 		t->file = (__u64)file_of_fd(task, t->fd);
