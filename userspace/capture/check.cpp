@@ -88,6 +88,7 @@ Result<std::vector<CheckedSource>> check_sources() {
   const double plain_wait = load->wait_ns(), plain_call = load->call_ns();
   auto kernel = Kernel::load({});
   if (!kernel) return kernel.error();
+  if (auto status = kernel->attach(); !status) return status.error();
   const Prices prices = measure(*kernel, *load, plain_wait, plain_call);
 
   std::vector<CheckedSource> checked;

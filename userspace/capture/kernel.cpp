@@ -213,13 +213,18 @@ Result<Kernel> Kernel::load(const std::vector<pid_t>& pids) {
   // New tasks get their storage first, then all that exist; only then do the hooks look it up.
   if (auto status = state.attach(state.skeleton->progs.wst_newtask); !status) return status.error();
   if (auto status = kernel.add_targets(pids); !status) return status.error();
+  return kernel;
+}
+
+Status Kernel::attach() {
+  State& state = *state_;
   // Contexts before wakers: a wake-up whose context is not known would be blamed on a task.
   for (const Source source : {Source::kWakeContext, Source::kWaits}) {
     if (auto status = state.attach_source(source); !status) return status.error();
   }
   if (auto status = run_iterator(state.skeleton->progs.wst_settle); !status) return status.error();
   state.attach_samples();
-  return kernel;
+  return Nothing{};
 }
 
 Status Kernel::add_targets(const std::vector<pid_t>& pids) {

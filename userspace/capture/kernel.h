@@ -29,9 +29,13 @@ using ProgramCosts = std::array<ProgramCost, kSources>;
 /// The kernel side, loaded. Detaches everything when it goes.
 class Kernel {
  public:
-  /// Loads the programs, gives every task of the host its storage, marks `pids` with their threads
-  /// and descendants, and attaches all hooks but those on a driver library. Error: cannot trace.
+  /// Loads the programs, gives every task of the host its storage and marks `pids` with their
+  /// threads and descendants. Error: cannot trace.
   static Result<Kernel> load(const std::vector<pid_t>& pids);
+
+  /// Attaches all hooks but those on a driver library, once. From here on the ring fills: what takes
+  /// long comes before, and whoever calls this empties the ring soon. Error: cannot trace.
+  Status attach();
 
   /// Marks more processes, with their threads and descendants. Error: cannot trace.
   Status add_targets(const std::vector<pid_t>& pids);

@@ -92,7 +92,10 @@ class Session {
         kernel_(std::move(kernel)) {}
 
   Result<SessionResult> run() {
+    // Before the scheduler's hooks: on a busy machine a second may pass, in which they fill the
+    // ring.
     if (auto status = driver_.attach(kernel_); !status) return unless_gone(status.error());
+    if (auto status = kernel_.attach(); !status) return status.error();
     if (auto status = write_meta(start_meta()); !status) return status.error();
     start_ = monotonic_now();
     if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", realtime_now()}});
