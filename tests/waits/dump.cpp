@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dump_waits FILE.wst TID: the waits of a thread as JSON lines, as the recording has them.
+// dump_waits FILE.wst: tasks, waits, sums, sets of polled files and losses as JSON lines, as the
+// recording has them and in its order.
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
 
-#include "load/load.h"
+#include "abi/events.h"
+#include "recording/reader.h"
 
 namespace {
+
+using nlohmann::json;
+using Bytes = std::span<const std::byte>;
 
 const char* kind_name(unsigned kind) {
   static const char* const kNames[] = {"",        "regular", "directory", "char",     "block",
@@ -21,30 +27,128 @@ const char* context_name(unsigned context) {
   return context < sizeof kNames / sizeof *kNames ? kNames[context] : "?";
 }
 
+template <typename Record>
+Record copy(Bytes bytes) {
+  Record record{};
+  std::memcpy(static_cast<void*>(&record), bytes.data(), std::min(bytes.size(), sizeof record));
+  return record;
+}
+
+json task(const wst_task& t) {
+  return {{"record", "task"},
+          {"tid", t.tid},
+          {"tgid", t.tgid},
+          {"ns_tid", t.ns_tid},
+          {"comm", std::string(t.comm, strnlen(t.comm, sizeof t.comm))},
+          {"target", (t.flags & WST_TASK_TARGET) != 0},
+          {"recruited", (t.flags & WST_TASK_RECRUITED) != 0},
+          {"kernel", (t.flags & WST_TASK_KERNEL) != 0}};
+}
+
+json wait(const wst_wait& w) {
+  return {{"record", "wait"},
+          {"tid", w.tid},
+          {"tgid", w.tgid},
+          {"nr", w.nr},
+          {"flags", w.flags},
+          {"state", w.state},
+          {"blocked", (w.flags & WST_WAIT_BLOCKED) != 0},
+          {"open", (w.flags & WST_WAIT_OPEN) != 0},
+          {"file_kind", kind_name(w.file_kind)},
+          {"inode", w.ino},
+          {"rdev", w.rdev},
+          {"position", w.pos},
+          {"out_ns", w.out_ns},
+          {"wake_ns", w.wake_ns},
+          {"in_ns", w.h.ts},
+          {"woken", (w.flags & WST_WAIT_WOKEN) != 0},
+          {"waker_tid", w.waker_tid},
+          {"waker_tgid", w.waker_tgid},
+          {"waker_inode", w.waker_ino},
+          {"context", context_name(w.waker_context)},
+          {"futex_owner", w.futex_owner},
+          {"throttled_ns", w.throttled_ns}};
+}
+
+json sum(const wst_sums& head, const wst_sum& s) {
+  return {{"record", "sum"},
+          {"tid", head.tid},
+          {"tgid", head.tgid},
+          {"journal", (head.flags & WST_SUMS_JOURNAL) != 0},
+          {"from_ns", head.from_ns},
+          {"until_ns", head.h.ts},
+          {"nr", s.nr},
+          {"file_kind", kind_name(s.file_kind)},
+          {"object", s.object},
+          {"count", s.count},
+          {"first_ns", s.first_ns},
+          {"out_ns", s.out_ns},
+          {"in_ns", s.in_ns},
+          {"blocked_ns", s.blocked_ns},
+          {"runnable_ns", s.runnable_ns},
+          {"woken", (s.flags & WST_WAIT_WOKEN) != 0},
+          {"waker_tid", s.waker_tid},
+          {"waker_tgid", s.waker_tgid},
+          {"context", context_name(s.waker_context)}};
+}
+
+json pollset(const wst_pollset& p) {
+  json files = json::array();
+  for (__u32 i = 0; i < p.count && i < WST_MAX_POLLED; i++) files.push_back(p.files[i].ino);
+  return {{"record", "pollset"},
+          {"tid", p.tid},
+          {"out_ns", p.out_ns},
+          {"total", p.total},
+          {"inodes", files}};
+}
+
+void print(const json& line) {
+  std::puts(line.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+void show(Bytes bytes) {
+  switch (copy<wst_hdr>(bytes).kind) {
+    case WST_TASK:
+      return print(task(copy<wst_task>(bytes)));
+    case WST_WAIT:
+      if (const auto w = copy<wst_wait>(bytes); !(w.flags & WST_WAIT_RUNNING)) print(wait(w));
+      return;
+    case WST_POLLSET:
+      return print(pollset(copy<wst_pollset>(bytes)));
+    case WST_LOSS: {
+      const auto loss = copy<wst_loss>(bytes);
+      return print({{"record", "loss"},
+                    {"class", loss.loss_class},
+                    {"count", loss.count},
+                    {"first_ns", loss.first_ns},
+                    {"last_ns", loss.last_ns}});
+    }
+    case WST_SUMS: {
+      const auto head = copy<wst_sums>(bytes);
+      bytes = bytes.subspan(sizeof head);
+      for (__u32 i = 0; i < head.count && bytes.size() >= sizeof(wst_sum); i++) {
+        print(sum(head, copy<wst_sum>(bytes)));
+        bytes = bytes.subspan(sizeof(wst_sum));
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  auto recording = whystall::load::load_recording(argv[1]);
-  if (!recording) {
-    std::fprintf(stderr, "%s\n", recording.error().text.c_str());
+  if (argc != 2) return 2;
+  auto reader = whystall::recording::Reader::open(argv[1]);
+  if (!reader) {
+    std::fprintf(stderr, "%s\n", reader.error().text.c_str());
     return 5;
   }
-  const unsigned tid = static_cast<unsigned>(std::atoi(argv[2]));
-  for (const wst_wait& w : recording->waits) {
-    if (w.tid != tid || (w.flags & WST_WAIT_RUNNING)) continue;
-    std::printf(
-        "{\"nr\":%d,\"file_kind\":\"%s\",\"inode\":%llu,\"position\":%llu,\"out_ns\":%llu,\"wake_"
-        "ns\":%llu,"
-        "\"in_ns\":%llu,\"blocked\":%d,\"iowait\":%d,\"woken\":%d,\"waker_tid\":%u,\"waker_tgid\":%"
-        "u,\"context\":\"%s\","
-        "\"state\":%u}\n",
-        w.nr, kind_name(w.file_kind), static_cast<unsigned long long>(w.ino),
-        static_cast<unsigned long long>(w.pos), static_cast<unsigned long long>(w.out_ns),
-        static_cast<unsigned long long>(w.wake_ns), static_cast<unsigned long long>(w.h.ts),
-        (w.flags & WST_WAIT_BLOCKED) != 0, (w.flags & WST_WAIT_IOWAIT) != 0,
-        (w.flags & WST_WAIT_WOKEN) != 0, w.waker_tid, w.waker_tgid, context_name(w.waker_context),
-        w.state);
+  while (auto chunk = reader->next()) {
+    if (chunk->chunk_class != whystall::recording::ChunkClass::kEvents) continue;
+    whystall::recording::for_each_record(chunk->bytes, show);
   }
   return 0;
 }

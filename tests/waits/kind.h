@@ -18,6 +18,17 @@ enum class Waker {
   kAny,     // not checked: the kernel hands the wake-up on in its own way
 };
 
+/// What else is known of a wait, where there is more than its kind tells. Of files, descriptors.
+struct Facts {
+  unsigned flags = 0;            // enum wst_wait_flag: these are set
+  int waker_fd = -1;             // what the waker's call is on
+  std::vector<int> polled = {};  // all that the call waits for, in its order
+  std::int64_t position = -1;    // in the file
+  pid_t owner = 0;               // who holds the lock
+  pid_t waker_tid = 0;           // instead of the helper
+  bool io_worker = false;        // a worker of io_uring waits on the object, not the main thread
+};
+
 /// One way to wait. `prepare` sets the scene and returns what the wait is on; `wait` blocks until
 /// `wake`, which the waker calls kWaitNs after the wait began, or until the time is over.
 struct Kind {
@@ -29,6 +40,7 @@ struct Kind {
       prepare;  // returns the descriptor that names the object, -1 if there is none
   std::function<void()> wait;
   std::function<void()> wake;
+  std::function<Facts()> facts = nullptr;  // asked once the scene is set
 };
 
 constexpr std::int64_t kWaitNs = 30'000'000;
@@ -41,6 +53,7 @@ long must(const char* what, long result);
 
 /// Each file defines one group of kinds.
 void add_pipes(std::vector<Kind>& kinds);
+void add_sets(std::vector<Kind>& kinds);
 void add_sockets(std::vector<Kind>& kinds);
 void add_anonymous_files(std::vector<Kind>& kinds);
 void add_locks(std::vector<Kind>& kinds);
@@ -48,5 +61,8 @@ void add_processes(std::vector<Kind>& kinds);
 void add_times(std::vector<Kind>& kinds);
 /// Files under `directory`, whose reads are slow.
 void add_slow_files(std::vector<Kind>& kinds, const std::string& directory);
+/// What not every kernel has. Return why it is missing, or nothing.
+std::string add_32bit_calls(std::vector<Kind>& kinds, const std::string& directory);
+std::string add_uring(std::vector<Kind>& kinds, const std::string& directory);
 
 }  // namespace waits

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "abi/events.h"
 #include "kind.h"
 
 namespace waits {
@@ -27,6 +28,42 @@ bool flag;
 sem_t semaphore;
 int first, second, queue_id, semaphores;
 mqd_t queue;
+
+/// A mutex that another thread holds until it is told.
+pthread_mutex_t held;
+sem_t is_held, let_go;
+pid_t holder_tid;
+
+void* hold(void*) {
+  holder_tid = static_cast<pid_t>(syscall(SYS_gettid));
+  pthread_mutex_lock(&held);
+  sem_post(&is_held);
+  sem_wait(&let_go);
+  pthread_mutex_unlock(&held);
+  return nullptr;
+}
+
+int make_held_mutex(int protocol) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setprotocol(&attributes, protocol);
+  pthread_mutex_init(&held, &attributes);
+  sem_init(&is_held, 0, 0);
+  sem_init(&let_go, 0, 0);
+  pthread_t holder;
+  must("pthread_create", -pthread_create(&holder, nullptr, hold, nullptr));
+  sem_wait(&is_held);
+  return -1;
+}
+
+void lock_held_mutex() {
+  pthread_mutex_lock(&held);
+  pthread_mutex_unlock(&held);
+}
+
+Facts held_by_holder() {
+  return {.flags = WST_WAIT_FUTEX_WORD, .owner = holder_tid, .waker_tid = holder_tid};
+}
 
 /// Two open files of one file, the first of which is locked.
 int make_locked_file(int (*lock)(int)) {
@@ -57,6 +94,12 @@ struct Message {
 }  // namespace
 
 void add_locks(std::vector<Kind>& kinds) {
+  kinds.push_back({"mutex", SYS_futex, "", Waker::kThread,
+                   [] { return make_held_mutex(PTHREAD_PRIO_NONE); }, lock_held_mutex,
+                   [] { sem_post(&let_go); }, held_by_holder});
+  kinds.push_back({"mutex with priority inheritance", SYS_futex, "", Waker::kThread,
+                   [] { return make_held_mutex(PTHREAD_PRIO_INHERIT); }, lock_held_mutex,
+                   [] { sem_post(&let_go); }, held_by_holder});
   kinds.push_back({"condition variable", SYS_futex, "", Waker::kThread,
                    [] {
                      flag = false;

@@ -48,6 +48,10 @@ void write_byte() {
   must("write", write(ends[1], &byte, 1));
 }
 
+Facts woken_by_pipe() {
+  return {.waker_fd = ends[1]};
+}
+
 void drain_pipe() {
   char block[65536];
   must("read", read(ends[0], block, sizeof block));
@@ -81,13 +85,13 @@ void add_pipes(std::vector<Kind>& kinds) {
                      pollfd p{ends[0], POLLIN, 0};
                      must("poll", poll(&p, 1, -1));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back({"ppoll of a pipe", SYS_ppoll, "pipe", Waker::kThread, make_pipe,
                    [] {
                      pollfd p{ends[0], POLLIN, 0};
                      must("ppoll", ppoll(&p, 1, nullptr, nullptr));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back({"select of a pipe", SYS_pselect6, "pipe", Waker::kThread,
                    [] {
                      make_pipe();
@@ -100,26 +104,26 @@ void add_pipes(std::vector<Kind>& kinds) {
                      must("pselect",
                           pselect(ends[0] + 1, &set, nullptr, nullptr, nullptr, nullptr));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back({"epoll_wait", SYS_epoll_wait, "epoll", Waker::kThread, make_epoll,
                    [] {
                      epoll_event event;
                      must("epoll_wait", syscall(SYS_epoll_wait, epoll_fd, &event, 1, -1));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back({"epoll_pwait", SYS_epoll_pwait, "epoll", Waker::kThread, make_epoll,
                    [] {
                      epoll_event event;
                      must("epoll_pwait", epoll_pwait(epoll_fd, &event, 1, -1, nullptr));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back({"epoll_pwait2", SYS_epoll_pwait2, "epoll", Waker::kThread, make_epoll,
                    [] {
                      epoll_event event;
                      must("epoll_pwait2",
                           syscall(SYS_epoll_pwait2, epoll_fd, &event, 1, nullptr, nullptr, 0));
                    },
-                   write_byte});
+                   write_byte, woken_by_pipe});
   kinds.push_back(
       {"open of a fifo", SYS_openat, "", Waker::kThread,
        [] {
@@ -139,6 +143,13 @@ void add_pipes(std::vector<Kind>& kinds) {
                    },
                    [] { must("read", read(terminal, &byte, 1)); },
                    [] { must("write", write(master, "\n", 1)); }});
+  kinds.push_back({"read from a terminal's other end", SYS_read, "char", Waker::kAny,
+                   [] {
+                     must("openpty", openpty(&master, &terminal, nullptr, nullptr, nullptr));
+                     return master;
+                   },
+                   [] { must("read", read(master, &byte, 1)); },
+                   [] { must("write", write(terminal, "x", 1)); }});
 }
 
 }  // namespace waits

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 
+#include "abi/events.h"
 #include "kind.h"
 
 namespace waits {
@@ -22,6 +24,22 @@ int fork_a_sleeper() {
     _exit(0);
   }
   return -1;
+}
+
+/// A child that lets its parent go on kWaitNs after it has stopped.
+int fork_a_continuer() {
+  const pid_t parent = getpid();
+  const std::string path = "/proc/" + std::to_string(parent) + "/stat";
+  child = static_cast<pid_t>(must("fork", fork()));
+  if (child != 0) return -1;
+  for (char state = 0; state != 'T'; sleep_ns(500'000)) {
+    std::FILE* stat = std::fopen(path.c_str(), "r");
+    if (!stat || std::fscanf(stat, "%*d (%*[^)]) %c", &state) != 1) _exit(1);
+    std::fclose(stat);
+  }
+  sleep_ns(kWaitNs);
+  kill(parent, SIGCONT);
+  _exit(0);
 }
 
 sigset_t user_signal() {
@@ -56,6 +74,9 @@ void send_user_signal() {
 }  // namespace
 
 void add_processes(std::vector<Kind>& kinds) {
+  kinds.push_back({"stopped and continued", -1, "", Waker::kChild, fork_a_continuer,
+                   [] { must("raise", raise(SIGSTOP)); }, nullptr,
+                   [] { return Facts{.flags = WST_WAIT_FREEZE, .waker_tid = child}; }});
   kinds.push_back({"wait4 for a child", SYS_wait4, "", Waker::kChild, fork_a_sleeper,
                    [] { must("wait4", waitpid(child, nullptr, 0)); }, nullptr});
   kinds.push_back({"waitid for a child", SYS_waitid, "", Waker::kChild, fork_a_sleeper,

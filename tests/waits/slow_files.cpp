@@ -29,9 +29,11 @@ void add_slow_files(std::vector<Kind>& kinds, const std::string& directory) {
   const std::string path = directory + "/file.bin";
   auto cold = [path] { return open_cold(path); };
   kinds.push_back({"read of a cold file", SYS_read, "regular", Waker::kAny, cold,
-                   [] { must("read", read(fd, block, sizeof block)); }, nullptr});
+                   [] { must("read", read(fd, block, sizeof block)); }, nullptr,
+                   [] { return Facts{.position = 0}; }});
   kinds.push_back({"pread of a cold file", SYS_pread64, "regular", Waker::kAny, cold,
-                   [] { must("pread", pread(fd, block, sizeof block, 8192)); }, nullptr});
+                   [] { must("pread", pread(fd, block, sizeof block, 8192)); }, nullptr,
+                   [] { return Facts{.position = 8192}; }});
   kinds.push_back({"readv of a cold file", SYS_readv, "regular", Waker::kAny, cold,
                    [] {
                      iovec part{block, sizeof block};
@@ -43,7 +45,7 @@ void add_slow_files(std::vector<Kind>& kinds, const std::string& directory) {
                      iovec part{block, sizeof block};
                      must("preadv", preadv(fd, &part, 1, 4096));
                    },
-                   nullptr});
+                   nullptr, [] { return Facts{.position = 4096}; }});
   kinds.push_back({"page fault of a cold file", -1, "", Waker::kAny,
                    [path] {
                      open_cold(path);

@@ -21,7 +21,7 @@ def cpus():
 
 
 class Child:
-    """A process pinned to one CPU whose first line of output tells that it is ready."""
+    """A process, pinned to one CPU unless that is None, whose first line of output tells that it is ready."""
 
     def __init__(self, arguments, cpu, log, env=None, cwd=None):
         self.name = os.path.basename(arguments[0])
@@ -30,7 +30,7 @@ class Child:
         with open(log, "wb") as err:
             self.process = subprocess.Popen(
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, env=env, cwd=cwd,
-                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+                preexec_fn=None if cpu is None else lambda: os.sched_setaffinity(0, {cpu}))
 
     @property
     def pid(self):
