@@ -15,8 +15,10 @@ using model::DurationNs;
 using model::Interval;
 using model::TimeNs;
 
-/// What a wait loop may compute between two waits on the same word and still have made no progress.
+/// What a wait loop may compute between two waits on the same word and still have made no progress:
+/// one that looks around after a time-out, and one that only finds the word taken again.
 constexpr DurationNs kLoopNs = 200'000;
+constexpr DurationNs kRaceNs = 10'000;
 
 TimeNs time(std::uint64_t ns) {
   return static_cast<TimeNs>(ns);
@@ -42,12 +44,13 @@ void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
   add(pieces, {runnable, in}, State::kRunnable, &w);
 }
 
-/// `b` goes on with the wait of `a`: on the same word, after a time-out or a wake by the same task.
-bool goes_on(const wst_wait& a, const wst_wait& b) {
+/// `b` goes on with the wait of `a`, having run for `ran` in between: on the same word, after a
+/// time-out or a wake by the same task.
+bool goes_on(const wst_wait& a, const wst_wait& b, DurationNs ran) {
   if (a.nr != WST_NR_FUTEX || b.nr != WST_NR_FUTEX || a.args[0] != b.args[0]) return false;
   if (!(a.flags & WST_WAIT_WOKEN)) return false;
-  if (a.waker_context == WST_CTX_TIMER) return true;
-  return (b.flags & WST_WAIT_WOKEN) && a.waker_context == b.waker_context &&
+  if (a.waker_context == WST_CTX_TIMER) return ran <= kLoopNs;
+  return ran <= kRaceNs && (b.flags & WST_WAIT_WOKEN) && a.waker_context == b.waker_context &&
          a.waker_tid == b.waker_tid;
 }
 
@@ -57,7 +60,7 @@ std::size_t continuation(const std::vector<Piece>& pieces, std::size_t i) {
   std::size_t next = i + 1;
   for (; next < pieces.size() && pieces[next].at.lo == pieces[next - 1].at.hi; next++) {
     if (pieces[next].state == State::kBlocked) {
-      return ran <= kLoopNs && goes_on(*pieces[i].wait, *pieces[next].wait) ? next : i;
+      return goes_on(*pieces[i].wait, *pieces[next].wait, ran) ? next : i;
     }
     if (pieces[next].state == State::kRunning) ran += pieces[next].at.length();
   }

@@ -180,6 +180,17 @@ TEST(TimelineMerge, WakesByDifferentTasksStayApart) {
   for (const auto& piece : pieces_of(b)) EXPECT_FALSE(piece.merged);
 }
 
+// Lost the race for a lock: woken, the word is taken again. Whoever got work done in between waited
+// anew.
+TEST(TimelineMerge, AgainByTheSameTaskIsOneWaitOnlyIfNothingWasDoneInBetween) {
+  for (const auto& [ran, merged] : {std::pair(5_us, true), std::pair(20_us, false)}) {
+    RecordingBuilder b;
+    b.blocked(kThread, 1_ms, 2_ms, 7_ms, 7_ms).for_word(kWord).woken_by(41, 1);
+    b.blocked(kThread, 7_ms, 7_ms + ran, 9_ms, 9_ms).for_word(kWord).woken_by(41, 1);
+    EXPECT_EQ(pieces_of(b).back().merged, merged) << ran;
+  }
+}
+
 TEST(TimelineMerge, WaitsOnDifferentWordsStayApart) {
   RecordingBuilder b;
   b.blocked(kThread, 1_ms, 2_ms, 7_ms).for_word(kWord);

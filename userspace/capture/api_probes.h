@@ -40,9 +40,6 @@ class ApiProbes {
                                   const std::vector<ApiProbe>& probes, std::size_t first_symbol,
                                   bool multi);
 
-  /// Lets go of the links that detach fast; what is left goes with this object.
-  void detach_multi() { multi_links_.clear(); }
-
   bool complete() const { return complete_; }
 
  private:

@@ -123,7 +123,6 @@ struct Kernel::State {
     links.clear();
     for (bpf_link* link : sample_links) bpf_link__destroy(link);
     sample_links.clear();
-    for (ApiProbes& probes : api) probes.detach_multi();
   }
 
   ~State() {

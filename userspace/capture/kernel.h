@@ -61,8 +61,8 @@ class Kernel {
   /// Has it emit who holds the ends of what was waited for.
   Status dump_ends();
 
-  /// Detaches all that detaches fast: everything but classic probes on the driver, which take up to
-  /// 3 s and go with this object.
+  /// Detaches all but the probes on the driver, which go with this object: classic ones take up to
+  /// 3 s, and even one link for all waits for every CPU on a busy host.
   void detach();
 
   /// Detaches one source; what slow detaching it has is done here.
