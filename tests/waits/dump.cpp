@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dump_waits FILE.wst: tasks, waits, sums, sets of polled files and losses as JSON lines, as the
-// recording has them and in its order.
+// dump_waits FILE.wst: tasks, waits, sums, sets of polled files, files, ends and losses as JSON
+// lines, as the recording has them and in its order.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -102,6 +102,38 @@ json pollset(const wst_pollset& p) {
           {"inodes", files}};
 }
 
+/// The path from the root, as its components come from the leaf.
+json file(Bytes bytes) {
+  const auto f = copy<wst_file>(bytes);
+  const auto* text = reinterpret_cast<const char*>(bytes.data()) + sizeof f;
+  std::string path;
+  for (std::size_t at = 0; at < f.path_len;) {
+    const std::string part(text + at, strnlen(text + at, f.path_len - at));
+    path = "/" + part + path;
+    at += part.size() + 1;
+  }
+  return {{"record", "file"},
+          {"inode", f.ino},
+          {"dev", f.dev},
+          {"path", path},
+          {"fs", std::string(f.fs_type, strnlen(f.fs_type, sizeof f.fs_type))},
+          {"deleted", (f.flags & WST_PATH_DELETED) != 0},
+          {"truncated", (f.flags & WST_PATH_TRUNCATED) != 0}};
+}
+
+json end(const wst_end& e) {
+  return {{"record", "end"},
+          {"inode", e.ino},
+          {"peer_inode", e.peer_ino},
+          {"tgid", e.tgid},
+          {"fd", e.fd},
+          {"file_kind", kind_name(e.file_kind)},
+          {"reads", (e.flags & WST_END_READS) != 0},
+          {"writes", (e.flags & WST_END_WRITES) != 0},
+          {"local_port", e.local_port},
+          {"remote_port", e.remote_port}};
+}
+
 void print(const json& line) {
   std::puts(line.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
@@ -113,6 +145,10 @@ void show(Bytes bytes) {
     case WST_WAIT:
       if (const auto w = copy<wst_wait>(bytes); !(w.flags & WST_WAIT_RUNNING)) print(wait(w));
       return;
+    case WST_FILE:
+      return print(file(bytes));
+    case WST_END:
+      return print(end(copy<wst_end>(bytes)));
     case WST_POLLSET:
       return print(pollset(copy<wst_pollset>(bytes)));
     case WST_LOSS: {

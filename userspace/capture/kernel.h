@@ -33,8 +33,8 @@ class Kernel {
   /// threads and descendants. Error: cannot trace.
   static Result<Kernel> load(const std::vector<pid_t>& pids);
 
-  /// Attaches all hooks but those on a driver library, once. From here on the ring fills: what takes
-  /// long comes before, and whoever calls this empties the ring soon. Error: cannot trace.
+  /// Attaches all hooks but those on a driver library, once. From here on the ring fills: what
+  /// takes long comes before, and whoever calls this empties the ring soon. Error: cannot trace.
   Status attach();
 
   /// Marks more processes, with their threads and descendants. Error: cannot trace.
