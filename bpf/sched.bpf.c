@@ -23,6 +23,29 @@ static __always_inline bool is_delayed_dequeue(struct task_struct *task)
 	return se->sched_delayed;
 }
 
+/*
+ * A task leaves the CPU that was never seen to come back: in some sandboxes some switches reach no
+ * tracepoint. That it slept until it was woken is known; what came then, until now, is taken as a
+ * run. Of a wait without a wake-up nothing can be told.
+ */
+static __always_inline void end_unseen(struct task_struct *task, struct task_ctx *t, __u64 now)
+{
+	if (!(t->wait_flags & WST_WAIT_BLOCKED) || !was_woken(t) || t->wake_ns < t->out_ns) {
+		count_loss(WST_LOST_WAIT, now);
+		return;
+	}
+	if (t->file) {
+		if (file_is_the_same(task, t))
+			wst_identify_file(t);
+		else
+			t->wait_flags |= WST_WAIT_NO_FILE;
+	}
+	close_slot(t, t->out_ns);
+	emit_wait(task, t, t->wake_ns, WST_WAIT_UNSEEN);
+	t->since_ns = t->wake_ns;
+	t->in_ns = t->wake_ns;
+}
+
 /* The current task leaves the CPU. */
 __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 state)
 {
@@ -31,10 +54,8 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 
 	if (!t)
 		return 0;
-	/* It was never seen to come back: some switches of some tasks reach no tracepoint in some
-	 * sandboxes. The wait that ended meanwhile cannot be told. */
 	if (t->out_ns && t->emit_until)
-		count_loss(WST_LOST_WAIT, now);
+		end_unseen(prev, t, now);
 	t->out_ns = now;
 	if (t->emit_until && !emits(t, now)) { /* a recruit whose time is over */
 		flush_sums(t, now, 0);

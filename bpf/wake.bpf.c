@@ -111,6 +111,17 @@ static __always_inline __u8 wake_context(const struct cpu_ctx *c, struct task_st
 	return current->pid ? WST_CTX_TASK : WST_CTX_HARDIRQ;
 }
 
+/* Another whystall that looks at the same target wakes its threads, and waits for nobody's sake. */
+static __always_inline bool is_tracer(struct task_struct *task)
+{
+	char comm[WST_COMM_LEN] = {};
+	__u64 name;
+
+	bpf_core_read(comm, sizeof(comm), &task->comm);
+	__builtin_memcpy(&name, comm, sizeof(name));
+	return name == NAME8('w', 'h', 'y', 's', 't', 'a', 'l', 'l') && !comm[8];
+}
+
 /* A task that wakes a task of interest in its own name becomes of interest: its waits are the next
  * hop. */
 static __always_inline void recruit(struct task_struct *current, const struct task_ctx *wakee,
@@ -120,7 +131,7 @@ static __always_inline void recruit(struct task_struct *current, const struct ta
 	__u8 depth = is_target(wakee) ? 1 : wakee->depth + 1;
 	bool fresh, follow;
 
-	if (!w || (__u32)current->tgid == cfg_self_tgid)
+	if (!w || (__u32)current->tgid == cfg_self_tgid || is_tracer(current))
 		return;
 	/* The walk ends at a kernel thread: what it waited for says nothing of whom it works for.
 	 */

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "capture/driver_api.h"
 #include "target/exports.h"
@@ -74,6 +75,17 @@ bool DriverWatch::look_again() {
   for (const auto& [pid, size] : without_) pids.push_back(pid);
   for (const pid_t pid : pids) found |= look_at_one(pid);
   return found;
+}
+
+bool DriverWatch::refresh() {
+  bool changed = false;
+  for (target::Process& process : processes_) {
+    auto now = target::look_up(process.pid);
+    if (!now || (now->comm == process.comm && now->command_line == process.command_line)) continue;
+    process = std::move(*now);
+    changed = true;
+  }
+  return changed;
 }
 
 Status DriverWatch::attach(Kernel& kernel) {

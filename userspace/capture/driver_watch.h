@@ -31,6 +31,9 @@ class DriverWatch {
   /// Returns whether there is something new.
   bool look_again();
 
+  /// Reads again what the living processes are called. Returns whether something has changed.
+  bool refresh();
+
   /// Probes the libraries that were found and have no probes yet. Error: cannot trace.
   Status attach(Kernel& kernel);
 

@@ -154,6 +154,11 @@ class Session {
             {"sources", describe(kernel_.sources())}};
   }
 
+  bool refresh_names() {
+    const bool targets = targets_.refresh(), driver = driver_.refresh();
+    return targets || driver;
+  }
+
   void drain() {
     const std::function<void(std::span<const std::byte>)> take =
         [this](std::span<const std::byte> record) {
@@ -218,7 +223,7 @@ class Session {
 
   Status each_second(TimeNs now) {
     progress_(static_cast<double>(now - start_) / 1e9);
-    bool changed = targets_.refresh();
+    bool changed = refresh_names();
     if (const auto fresh = targets_.find_new(); !fresh.empty()) {
       if (auto status = kernel_.add_targets(fresh); !status) return status.error();
       changed = true;
@@ -264,7 +269,7 @@ class Session {
   /// report: then it ends where its records end.
   Result<SessionResult> end(StopReason reason) {
     TimeNs end = monotonic_now();
-    if (targets_.refresh() && !write_error_) {
+    if (refresh_names() && !write_error_) {
       if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
     }
     if (auto status = show_now(); !status) return status.error();
