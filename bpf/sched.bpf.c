@@ -25,15 +25,21 @@ static __always_inline bool is_delayed_dequeue(struct task_struct *task)
 
 /*
  * A task leaves the CPU that was never seen to come back: in some sandboxes some switches reach no
- * tracepoint. That it slept until it was woken is known; what came then, until now, is taken as a
- * run. Of a wait without a wake-up nothing can be told.
+ * tracepoint. It did not come before it was woken, and not before the last switch on this CPU that
+ * was seen, at `since`; from then on it is taken as running. Of a sleep without a wake-up nothing
+ * can be told.
  */
-static __always_inline void end_unseen(struct task_struct *task, struct task_ctx *t, __u64 now)
+static __always_inline void end_unseen(struct task_struct *task, struct task_ctx *t, __u64 now,
+				       __u64 since)
 {
-	if (!(t->wait_flags & WST_WAIT_BLOCKED) || !was_woken(t) || t->wake_ns < t->out_ns) {
+	__u64 end = runnable_since(t, now);
+
+	if (end >= now) {
 		count_loss(WST_LOST_WAIT, now);
 		return;
 	}
+	if (since > end && since < now)
+		end = since;
 	if (t->file) {
 		if (file_is_the_same(task, t))
 			wst_identify_file(t);
@@ -41,13 +47,13 @@ static __always_inline void end_unseen(struct task_struct *task, struct task_ctx
 			t->wait_flags |= WST_WAIT_NO_FILE;
 	}
 	close_slot(t, t->out_ns);
-	emit_wait(task, t, t->wake_ns, WST_WAIT_UNSEEN);
-	t->since_ns = t->wake_ns;
-	t->in_ns = t->wake_ns;
+	emit_wait(task, t, end, WST_WAIT_UNSEEN);
+	t->since_ns = end;
+	t->in_ns = end;
 }
 
 /* The current task leaves the CPU. */
-__weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 state)
+__weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 state, __u64 since)
 {
 	struct task_struct *prev = bpf_get_current_task_btf();
 	bool watched, blocked;
@@ -55,7 +61,7 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 	if (!t)
 		return 0;
 	if (t->out_ns && t->emit_until)
-		end_unseen(prev, t, now);
+		end_unseen(prev, t, now, since);
 	t->out_ns = now;
 	if (t->emit_until && !emits(t, now)) { /* a recruit whose time is over */
 		flush_sums(t, now, 0);
@@ -150,8 +156,10 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_ctx *c = cpu_ctx_of(cpu);
 	struct task_ctx *t;
+	__u64 since = 0; /* the last switch here that was seen */
 
 	if (c) {
+		since = c->current.start_ns;
 		hold_slice(c, now, cpu);
 		note_current(c, next, now);
 	}
@@ -167,7 +175,7 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 			count_runnable(t, -1, now);
 			t->emit_until = 0;
 		} else {
-			wst_leave_cpu(t, now, preempt, prev_state);
+			wst_leave_cpu(t, now, preempt, prev_state, since);
 		}
 	}
 	if (next->pid) {
