@@ -4,7 +4,8 @@
 each WRONG, which breaks one, must be found out. A guest shows a hang only when luck is bad; this needs none.
 
 Hooks in the scheduler look task storage up and never make it: the flags of bpf_task_storage_get are 0 there.
-Hooks on lock contention use no ring buffer and change no map's keys: those take locks that may be the contended one."""
+Hooks on lock contention use no ring buffer and change no map's keys: those take locks that may be the contended one.
+No hook takes a stack: at a wake-up a user's is another task's, at a switch-out nobody knows yet if it is worth one."""
 
 import struct
 import sys
@@ -14,6 +15,7 @@ JUMPS, WRITERS = (5, 6), (0, 1, 4, 7)  # classes of instructions; loads and arit
 TASK_STORAGE_GET = 156
 KEYS_AND_RINGS = {2: "map_update_elem", 3: "map_delete_elem", 25: "perf_event_output", 130: "ringbuf_output",
                   131: "ringbuf_reserve", 132: "ringbuf_submit", 133: "ringbuf_discard"}
+STACKS = {27: "get_stackid", 67: "get_stack", 141: "get_task_stack"}
 
 
 def code_sections(path):
@@ -58,6 +60,8 @@ def problems(path):
         for helper, flags in calls(code):
             if helper == TASK_STORAGE_GET and flags != 0 and (scheduler or contention or shared):
                 found.append(f"{name} may make task storage")
+            if helper in STACKS:
+                found.append(f"{name} calls bpf_{STACKS[helper]}")
             if helper in KEYS_AND_RINGS and contention:
                 found.append(f"{name} calls bpf_{KEYS_AND_RINGS[helper]}")
     return found
