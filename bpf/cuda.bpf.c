@@ -52,14 +52,11 @@ static __always_inline __u64 stream_of(struct pt_regs *regs, __u64 cookie)
 static __always_inline void emit_api(__u16 call, __u64 cookie, __u64 entry, __u64 now, __u64 stream,
 				     __u64 event, __s32 ret)
 {
-	struct wst_api *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	struct wst_api *r = new_record(sizeof(*r), WST_API, WST_LOST_API, now);
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!r) {
-		count_loss(WST_LOST_API, now);
+	if (!r)
 		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_API, now);
 	r->entry_ns = entry;
 	r->stream = stream;
 	r->event = event;

@@ -8,11 +8,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static __always_inline bool is_wanted(const struct end_key *key)
-{
-	return bpf_map_lookup_elem(&wanted_ends, key) != NULL;
-}
-
 static __always_inline struct inode *inode_of_sock(struct sock *sk)
 {
 	struct socket *socket = BPF_CORE_READ(sk, sk_socket);
@@ -76,13 +71,10 @@ int wst_ends(struct bpf_iter__task_file *ctx)
 	}
 	if (!is_wanted(&key) && !(peer.ino && is_wanted(&peer)))
 		return 0;
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count_loss(WST_LOST_END, bpf_ktime_get_ns());
+	r = new_record(sizeof(*r), WST_END, WST_LOST_END, bpf_ktime_get_ns());
+	if (!r)
 		return 0;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	fill_header(&r->h, sizeof(*r), WST_END, bpf_ktime_get_ns());
+	__builtin_memset(&r->h + 1, 0, sizeof(*r) - sizeof(r->h));
 	r->ino = key.ino;
 	r->dev = key.dev;
 	r->peer_ino = peer_ino;

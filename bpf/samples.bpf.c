@@ -15,17 +15,12 @@ int wst_on_cpu(void *ctx)
 	struct task_ctx *t = task_ctx_of(task);
 	struct wst_sample *r;
 	struct pt_regs *regs;
-	__u64 now;
 
 	if (!t || !is_target(t))
 		return 0;
-	now = bpf_ktime_get_ns();
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count_loss(WST_LOST_SAMPLE, now);
+	r = new_record(sizeof(*r), WST_SAMPLE, WST_LOST_SAMPLE, bpf_ktime_get_ns());
+	if (!r)
 		return 0;
-	}
-	fill_header(&r->h, sizeof(*r), WST_SAMPLE, now);
 	r->tid = task->pid;
 	r->tgid = task->tgid;
 	r->nr = -1;

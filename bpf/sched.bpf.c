@@ -40,12 +40,7 @@ static __always_inline void end_unseen(struct task_struct *task, struct task_ctx
 	}
 	if (since > end && since < now)
 		end = since;
-	if (t->file) {
-		if (file_is_the_same(task, t))
-			wst_identify_file(t);
-		else
-			t->wait_flags |= WST_WAIT_NO_FILE;
-	}
+	identify_at_end(task, t);
 	close_slot(t, t->out_ns);
 	emit_wait(task, t, end, WST_WAIT_UNSEEN);
 	t->since_ns = end;
@@ -65,7 +60,7 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 	t->out_ns = now;
 	if (t->emit_until && !emits(t, now)) { /* a recruit whose time is over */
 		flush_sums(t, now, 0);
-		recruit_quiet(prev, now);
+		emit_last(prev, WST_QUIET, now);
 		t->emit_until = 0;
 		t->quota_group = 0;
 		count_runnable(t, -1, now);
@@ -99,19 +94,13 @@ static __always_inline void end_wait(struct task_struct *next, struct task_ctx *
 {
 	struct file_key key;
 
-	if (t->file) {
-		if (file_is_the_same(next, t)) {
-			wst_identify_file(t);
-			key.ino = t->ino;
-			key.dev = t->dev;
-			key.generation = t->generation;
-			if (t->file_kind == WST_FILE_REGULAR &&
-			    !bpf_map_lookup_elem(&known_files, &key))
-				emit_file((struct file *)t->file, &key, now);
-			note_wanted(t);
-		} else {
-			t->wait_flags |= WST_WAIT_NO_FILE;
-		}
+	if (identify_at_end(next, t)) {
+		key.ino = t->ino;
+		key.dev = t->dev;
+		key.generation = t->generation;
+		if (t->file_kind == WST_FILE_REGULAR && !bpf_map_lookup_elem(&known_files, &key))
+			emit_file((struct file *)t->file, &key, now);
+		note_wanted(t);
 	}
 	close_slot(t, t->out_ns);
 	emit_pollset(next, t, now);
@@ -207,23 +196,15 @@ int BPF_PROG(wst_migrate, struct task_struct *task, int cpu)
 	if (task->on_rq && from != cpu) {
 		t->wait_flags |= WST_WAIT_MIGRATED;
 		old = cpu_ctx_of(from);
-		if (old && old->current.tid && now - old->waiting_ns >= cfg_short_ns) {
-			__u64 start = old->current.start_ns;
-
-			if (start < old->waiting_ns)
-				start = old->waiting_ns;
-			emit_slice(&old->current, start, now, from);
-		}
-		r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+		if (old && old->current.tid && now - old->waiting_ns >= cfg_short_ns)
+			emit_slice(&old->current, ran_and_waited_since(old), now, from);
+		r = new_record(sizeof(*r), WST_MIGRATE, WST_LOST_WAIT, now);
 		if (r) {
-			fill_header(&r->h, sizeof(*r), WST_MIGRATE, now);
 			r->tid = task->pid;
 			r->tgid = task->tgid;
 			r->from_cpu = from;
 			r->to_cpu = cpu;
 			submit(r);
-		} else {
-			count_loss(WST_LOST_WAIT, now);
 		}
 	}
 	count_runnable(t, cpu, now);

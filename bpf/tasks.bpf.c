@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 /*
  * The life of tasks: storage at their creation, marks for the targets' threads and children, and
- * three iterators that user space runs: before and after the scheduler hooks are attached, and at
- * the end.
+ * the iterators that user space runs: before and after the scheduler hooks are attached, each
+ * second, and when a journal is asked for.
  */
 #include "common.h"
 #include "emit.h"
@@ -90,21 +90,9 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(wst_process_exit, struct task_struct *task)
 {
 	struct task_ctx *t = task_ctx_of(task);
-	struct wst_exit *r;
-	__u64 now;
 
-	if (!t || !is_target(t))
-		return 0;
-	now = bpf_ktime_get_ns();
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count_loss(WST_LOST_TASK, now);
-		return 0;
-	}
-	fill_header(&r->h, sizeof(*r), WST_EXIT, now);
-	r->tid = task->pid;
-	r->tgid = task->tgid;
-	submit(r);
+	if (t && is_target(t))
+		emit_last(task, WST_EXIT, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -195,8 +183,7 @@ int wst_settle(struct bpf_iter__task *ctx)
 static __always_inline void show(struct task_struct *task, struct task_ctx *t, __u64 now)
 {
 	if (t->out_ns) {
-		if (t->file && file_is_the_same(task, t))
-			wst_identify_file(t);
+		identify_if_same(task, t);
 		emit_wait(task, t, now, WST_WAIT_OPEN);
 	} else if (t->in_ns) {
 		emit_run(task, t, now);

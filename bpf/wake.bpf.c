@@ -148,8 +148,7 @@ static __always_inline void recruit(struct task_struct *current, const struct ta
 	w->emit_until = now + cfg_recruit_ns;
 }
 
-static __always_inline void note_waker(struct task_struct *task, struct task_ctx *t, __u64 now,
-				       bool watched)
+static __always_inline void note_waker(struct task_ctx *t, __u64 now, bool watched)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct cpu_ctx *c = this_cpu_ctx();
@@ -182,7 +181,7 @@ int BPF_PROG(wst_waking, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	/* A recruit that sleeps past its time still owes the record of that sleep. */
 	watched = t->emit_until > (t->out_ns ? t->out_ns : now);
-	note_waker(task, t, now, watched);
+	note_waker(t, now, watched);
 	/* Off the CPU: from here on it waits for one; sched_migrate_task says when another is
 	 * chosen. */
 	if (watched && t->out_ns)
@@ -199,7 +198,7 @@ int BPF_PROG(wst_wakeup_new, struct task_struct *task)
 	if (!t || !t->emit_until)
 		return 0;
 	now = bpf_ktime_get_ns();
-	note_waker(task, t, now, true);
+	note_waker(t, now, true);
 	count_runnable(t, task->thread_info.cpu, now);
 	return 0;
 }

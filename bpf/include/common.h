@@ -199,6 +199,19 @@ static __always_inline void fill_header(struct wst_hdr *h, __u16 size, __u8 kind
 	h->ts = ts;
 }
 
+/* Room in the ring for a record, with its header; what finds none is counted. All else in it is the
+ * caller's to fill. */
+static __always_inline void *new_record(__u64 size, __u8 kind, __u32 loss_class, __u64 now)
+{
+	struct wst_hdr *h = bpf_ringbuf_reserve(&records, size, 0);
+
+	if (!h)
+		count_loss(loss_class, now);
+	else
+		fill_header(h, size, kind, now);
+	return h;
+}
+
 /* The consumer empties the ring on a timer: waking it for each record would cost the target 6 µs a
  * time. */
 static __always_inline void submit(void *record)
@@ -229,14 +242,11 @@ static __always_inline __u32 own_namespace_tid(struct task_struct *task)
 static __always_inline void announce(struct task_struct *task, struct task_ctx *t, __u64 now,
 				     __u32 flags, const char *name)
 {
-	struct wst_task *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	struct wst_task *r = new_record(sizeof(*r), WST_TASK, WST_LOST_TASK, now);
 
-	if (!r) {
-		count_loss(WST_LOST_TASK, now);
+	if (!r)
 		return;
-	}
 	t->announced = 1;
-	fill_header(&r->h, sizeof(*r), WST_TASK, now);
 	r->start_ns = BPF_CORE_READ(task, start_time);
 	r->tid = BPF_CORE_READ(task, pid);
 	r->tgid = BPF_CORE_READ(task, tgid);

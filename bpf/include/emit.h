@@ -41,14 +41,11 @@ static __always_inline __u64 quota_clock(struct task_struct *task)
 static __always_inline void emit_wait(struct task_struct *task, struct task_ctx *t, __u64 now,
 				      __u32 extra_flags)
 {
-	struct wst_wait *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	struct wst_wait *r = new_record(sizeof(*r), WST_WAIT, WST_LOST_WAIT, now);
 	__u32 flags = t->wait_flags | extra_flags;
 
-	if (!r) {
-		count_loss(WST_LOST_WAIT, now);
+	if (!r)
 		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_WAIT, now);
 	if (extra_flags & WST_WAIT_OPEN) /* made by the dump, which runs on any CPU */
 		r->h.cpu = task->thread_info.cpu;
 	r->ran_ns = t->since_ns;
@@ -109,14 +106,11 @@ static __always_inline void emit_wait(struct task_struct *task, struct task_ctx 
 /* The run that is going on, or the last one of a task that ends: nothing else would record it. */
 static __always_inline void emit_run(struct task_struct *task, const struct task_ctx *t, __u64 now)
 {
-	struct wst_wait *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	struct wst_wait *r = new_record(sizeof(*r), WST_WAIT, WST_LOST_WAIT, now);
 
-	if (!r) {
-		count_loss(WST_LOST_WAIT, now);
+	if (!r)
 		return;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	fill_header(&r->h, sizeof(*r), WST_WAIT, now);
+	__builtin_memset(&r->h + 1, 0, sizeof(*r) - sizeof(r->h));
 	r->ran_ns = t->since_ns;
 	r->out_ns = now;
 	r->tid = task->pid;
@@ -138,12 +132,9 @@ static __always_inline void emit_pollset(struct task_struct *task, struct task_c
 
 	if (t->polled_total < 2)
 		return;
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count_loss(WST_LOST_WAIT, now);
+	r = new_record(sizeof(*r), WST_POLLSET, WST_LOST_WAIT, now);
+	if (!r)
 		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_POLLSET, now);
 	r->out_ns = t->out_ns;
 	r->tid = task->pid;
 	r->tgid = task->tgid;
@@ -167,15 +158,13 @@ static __always_inline void emit_pollset(struct task_struct *task, struct task_c
 	submit(r);
 }
 
-static __always_inline void recruit_quiet(struct task_struct *task, __u64 now)
+/* WST_EXIT or WST_QUIET, which tell of a task and nothing else. */
+static __always_inline void emit_last(struct task_struct *task, __u8 kind, __u64 now)
 {
-	struct wst_exit *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+	struct wst_exit *r = new_record(sizeof(*r), kind, WST_LOST_TASK, now);
 
-	if (!r) {
-		count_loss(WST_LOST_TASK, now);
+	if (!r)
 		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_QUIET, now);
 	r->tid = task->pid;
 	r->tgid = task->tgid;
 	submit(r);

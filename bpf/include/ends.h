@@ -45,12 +45,16 @@ static __always_inline struct end_key ports_key(__u16 local, __u16 remote)
 	return key;
 }
 
+static __always_inline bool is_wanted(const struct end_key *key)
+{
+	return bpf_map_lookup_elem(&wanted_ends, key) != NULL;
+}
+
 static __always_inline void want(const struct end_key *key)
 {
 	__u8 one = 1;
 
-	if (!bpf_map_lookup_elem(&wanted_ends, key))
-		bpf_map_update_elem(&wanted_ends, key, &one, BPF_ANY);
+	bpf_map_update_elem(&wanted_ends, key, &one, BPF_ANY);
 }
 
 static __always_inline bool has_other_end(__u8 file_kind)
@@ -64,9 +68,7 @@ static __always_inline void note_wanted(const struct task_ctx *t)
 {
 	struct end_key key = {.ino = t->ino, .dev = t->dev};
 
-	if (!has_other_end(t->file_kind))
-		return;
-	if (bpf_map_lookup_elem(&wanted_ends, &key))
+	if (!has_other_end(t->file_kind) || is_wanted(&key))
 		return;
 	want(&key);
 	if (t->file_kind == WST_FILE_INET) {

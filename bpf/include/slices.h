@@ -18,12 +18,9 @@ static __always_inline void emit_slice(const struct stretch *s, __u64 start, __u
 
 	if (start >= end)
 		return;
-	r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
-	if (!r) {
-		count_loss(WST_LOST_SLICE, end);
+	r = new_record(sizeof(*r), WST_SLICE, WST_LOST_SLICE, end);
+	if (!r)
 		return;
-	}
-	fill_header(&r->h, sizeof(*r), WST_SLICE, end);
 	r->h.cpu = cpu;
 	r->start_ns = start;
 	r->tid = s->tid;
@@ -47,18 +44,20 @@ static __always_inline void flush_held(struct cpu_ctx *c, __u32 cpu)
 	h->end_ns = 0;
 }
 
+/* Since when the current task runs there while somebody waits. */
+static __always_inline __u64 ran_and_waited_since(const struct cpu_ctx *c)
+{
+	return c->current.start_ns > c->waiting_ns ? c->current.start_ns : c->waiting_ns;
+}
+
 /* `c->current` leaves the CPU now. */
 static __always_inline void hold_slice(struct cpu_ctx *c, __u64 now, __u32 cpu)
 {
 	struct stretch *h = &c->held;
 	struct stretch *s = &c->current;
-	__u64 start = s->start_ns;
+	__u64 start = ran_and_waited_since(c);
 
-	if (!c->waiting || !s->tid || !start)
-		return;
-	if (start < c->waiting_ns)
-		start = c->waiting_ns;
-	if (start >= now)
+	if (!c->waiting || !s->tid || !s->start_ns || start >= now)
 		return;
 	if (h->end_ns && h->end_ns == start) {
 		if (h->tgid == s->tgid) {

@@ -173,16 +173,10 @@ static __always_inline void add_to_sums(struct task_struct *task, struct task_ct
 
 	w.runnable_ns = runnable_since(t, now);
 	w.waker_tid = was_woken(t) ? t->waker_tid : 0;
-	if (t->file) {
-		if (file_is_the_same(task, t)) {
-			wst_identify_file(t);
-			w.object = t->ino;
-		} else {
-			t->wait_flags |= WST_WAIT_NO_FILE;
-		}
-	} else if (t->nr == WST_NR_FUTEX) {
+	if (identify_at_end(task, t))
+		w.object = t->ino;
+	else if (t->nr == WST_NR_FUTEX)
 		w.object = t->args[0];
-	}
 	if (wst_sum_wait(t, &w) == 1) {
 		flush_sums(t, t->out_ns, 0);
 		wst_sum_wait(t, &w);

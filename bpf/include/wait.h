@@ -417,4 +417,23 @@ static __always_inline bool file_is_the_same(struct task_struct *task, struct ta
 	return t->fd < 0 || (__u64)file_of_fd(task, t->fd) == t->file;
 }
 
+/* Whether the wait is on a file that still has a name, which is looked up then. */
+static __always_inline bool identify_if_same(struct task_struct *task, struct task_ctx *t)
+{
+	if (!t->file || !file_is_the_same(task, t))
+		return false;
+	wst_identify_file(t);
+	return true;
+}
+
+/* The same at the end of a wait, when one that lost its name is marked. */
+static __always_inline bool identify_at_end(struct task_struct *task, struct task_ctx *t)
+{
+	if (identify_if_same(task, t))
+		return true;
+	if (t->file)
+		t->wait_flags |= WST_WAIT_NO_FILE;
+	return false;
+}
+
 #endif
