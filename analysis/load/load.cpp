@@ -2,13 +2,13 @@
 #include "load/load.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "load/believable.h"
 #include "load/meta.h"
 #include "recording/reader.h"
@@ -214,8 +214,7 @@ Recording Loader::finish(const recording::ReadStats& read) {
 }
 
 Error too_much(const std::string& path, std::uint64_t max_memory) {
-  char limit[32];
-  std::snprintf(limit, sizeof limit, "%.1f GiB", static_cast<double>(max_memory) / (1u << 30));
+  const std::string limit = format("%.1f GiB", static_cast<double>(max_memory) / (1u << 30));
   return {ErrorCode::kUnreadable, "loading " + path + " would take more than the " + limit +
                                       " of memory that it may; record for a shorter time, or bound "
                                       "the recording with --max-size"};

@@ -3,10 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/text.h"
 
 namespace whystall::output {
 
@@ -22,14 +23,6 @@ std::string fit(std::string_view text, int columns);
 std::string cut(std::string_view text, int columns);
 
 std::string pad(std::string_view text, int columns);
-
-/// printf into a string of at most 255 bytes.
-template <typename... Arguments>
-std::string format(const char* pattern, Arguments... arguments) {
-  std::array<char, 256> text;
-  std::snprintf(text.data(), text.size(), pattern, arguments...);
-  return text.data();
-}
 
 /// Nanoseconds in the unit that reads best: "13.4 s", "4.90 s", "38.0 ms", "120 µs".
 std::string seconds(std::int64_t ns);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "timeline/pieces.h"
+
 namespace whystall::timeline {
 
 namespace {
@@ -12,21 +14,22 @@ using model::Interval;
 using model::Sums;
 using model::TimeNs;
 
-TimeNs time(std::uint64_t ns) {
-  return static_cast<TimeNs>(ns);
-}
-
-/// The last wait of an entry, as a record of its own would have told it.
-wst_wait last_wait(const Sums& sums, const wst_sum& sum) {
+/// The last wait of an entry, as far as it lies `within`, as a record of its own would have told
+/// it.
+wst_wait last_wait(const Sums& sums, const wst_sum& sum, Interval within) {
+  auto inside = [&](std::uint64_t ns) {
+    return static_cast<std::uint64_t>(std::clamp(time(ns), within.lo, within.hi));
+  };
   wst_wait w{};
   w.h = sums.head.h;
-  w.h.ts = sum.in_ns;
+  w.h.ts = inside(sum.in_ns);
   w.tid = sums.head.tid;
   w.tgid = sums.head.tgid;
-  w.out_ns = sum.out_ns;
-  w.wake_ns = sum.wake_ns;
+  w.out_ns = inside(sum.out_ns);
+  w.wake_ns = inside(sum.wake_ns);
   w.nr = sum.nr;
-  w.flags = sum.flags & ~static_cast<__u32>(WST_WAIT_QUOTA | WST_WAIT_FUTEX_WORD);
+  w.flags =
+      sum.flags & ~static_cast<__u32>(WST_WAIT_QUOTA | WST_WAIT_FUTEX_WORD | WST_WAIT_RUNNING);
   w.waker_tid = sum.waker_tid;
   w.waker_tgid = sum.waker_tgid;
   w.waker_nr = sum.waker_nr;
@@ -39,13 +42,6 @@ wst_wait last_wait(const Sums& sums, const wst_sum& sum) {
   else
     w.args[0] = sum.object;
   return w;
-}
-
-void push(std::vector<Piece>& pieces, Interval at, Piece like) {
-  if (!pieces.empty()) at.lo = std::max(at.lo, pieces.back().at.hi);
-  if (at.length() <= 0) return;
-  like.at = at;
-  pieces.push_back(like);
 }
 
 class Builder {
@@ -67,10 +63,10 @@ class Builder {
     Mix mix;
     DurationNs shared = 0;
     for (const wst_sum* sum : by_time) {
-      waits_.push_back(last_wait(sums, *sum));
+      waits_.push_back(last_wait(sums, *sum, whole));
       const wst_wait* wait = &waits_.back();
       const std::size_t before = exact.size();
-      add_last(*sum, wait, whole, exact);
+      add_stay(exact, *wait);
       Share share{wait, time(sum->blocked_ns), time(sum->runnable_ns)};
       for (std::size_t i = before; i < exact.size(); i++) {
         DurationNs& from = exact[i].state == State::kBlocked ? share.blocked : share.runnable;
@@ -95,28 +91,14 @@ class Builder {
     }
     TimeNs done = whole.lo;
     for (const Piece& piece : exact) {
-      if (rest_known) push(pieces, {done, piece.at.lo}, rest);
-      push(pieces, piece.at, piece);
+      if (rest_known) add_piece(pieces, {done, piece.at.lo}, rest);
+      add_piece(pieces, piece.at, piece);
       done = piece.at.hi;
     }
-    if (rest_known) push(pieces, {done, whole.hi}, rest);
+    if (rest_known) add_piece(pieces, {done, whole.hi}, rest);
   }
 
  private:
-  static void add_last(const wst_sum& sum, const wst_wait* wait, Interval within,
-                       std::vector<Piece>& exact) {
-    auto inside = [&](TimeNs t) { return std::clamp(t, within.lo, within.hi); };
-    const TimeNs out = inside(time(sum.out_ns)), in = inside(time(sum.in_ns));
-    TimeNs runnable = out;
-    if (sum.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
-      runnable = sum.flags & WST_WAIT_WOKEN
-                     ? std::clamp(inside(time(sum.wake_ns)), out, std::max(out, in))
-                     : in;
-      push(exact, {out, runnable}, {{}, State::kBlocked, wait});
-    }
-    push(exact, {runnable, in}, {{}, State::kRunnable, wait});
-  }
-
   std::deque<wst_wait>& waits_;
   std::deque<Mix>& mixes_;
 };
@@ -153,11 +135,11 @@ std::vector<Piece> overlay(const std::vector<Piece>& base, const std::vector<Pie
     while (f < finer.size() && finer[f].at.hi <= lo) f++;
     for (std::size_t i = f; i < finer.size() && finer[i].at.lo < hi; i++) {
       const Interval at{std::max(finer[i].at.lo, lo), std::min(finer[i].at.hi, hi)};
-      if (rest) push(result, {done, at.lo}, *rest);
-      push(result, at, finer[i]);
+      if (rest) add_piece(result, {done, at.lo}, *rest);
+      add_piece(result, at, finer[i]);
       done = at.hi;
     }
-    if (rest) push(result, {done, hi}, *rest);
+    if (rest) add_piece(result, {done, hi}, *rest);
   };
   TimeNs covered = finer.empty() ? 0 : finer.front().at.lo;
   for (const Piece& piece : base) {
@@ -165,7 +147,7 @@ std::vector<Piece> overlay(const std::vector<Piece>& base, const std::vector<Pie
     if (piece.state == State::kRunning)
       fill(piece.at.lo, piece.at.hi, &piece);
     else
-      push(result, piece.at, piece);
+      add_piece(result, piece.at, piece);
     covered = std::max(covered, piece.at.hi);
   }
   if (!finer.empty() && finer.back().at.hi > covered) fill(covered, finer.back().at.hi, nullptr);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "abi/syscalls.h"
+#include "timeline/pieces.h"
 #include "timeline/sums.h"
 
 namespace whystall::timeline {
@@ -19,30 +20,6 @@ using model::TimeNs;
 /// one that looks around after a time-out, and one that only finds the word taken again.
 constexpr DurationNs kLoopNs = 200'000;
 constexpr DurationNs kRaceNs = 10'000;
-
-TimeNs time(std::uint64_t ns) {
-  return static_cast<TimeNs>(ns);
-}
-
-void add(std::vector<Piece>& pieces, Interval at, State state, const wst_wait* wait) {
-  if (!pieces.empty()) at.lo = std::max(at.lo, pieces.back().at.hi);
-  if (at.length() > 0) pieces.push_back({at, state, wait});
-}
-
-void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
-  if (w.ran_ns) add(pieces, {time(w.ran_ns), time(w.out_ns)}, State::kRunning, &w);
-  if (w.flags & WST_WAIT_RUNNING) return;
-  const TimeNs in = time(w.h.ts);
-  TimeNs runnable = time(w.out_ns);
-  if (w.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
-    // A waking on another CPU can come before the switch-out is seen: then it never really slept.
-    runnable = w.flags & WST_WAIT_WOKEN
-                   ? std::clamp(time(w.wake_ns), time(w.out_ns), std::max(in, time(w.out_ns)))
-                   : in;
-    add(pieces, {time(w.out_ns), runnable}, State::kBlocked, &w);
-  }
-  add(pieces, {runnable, in}, State::kRunnable, &w);
-}
 
 /// `b` goes on with the wait of `a`, having run for `ran` in between: on the same word, after a
 /// time-out or a wake by the same task.

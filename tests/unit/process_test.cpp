@@ -88,7 +88,7 @@ TEST(LookUp, OfAThreadNamesItsProcess) {
 
 TEST(WithDescendants, StartsWithTheProcessAndHoldsItsChildren) {
   Child first, second;
-  const auto found = with_descendants(getpid());
+  const auto found = with_descendants({getpid()});
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front(), getpid());
   for (const pid_t pid : {first.pid(), second.pid()}) {
@@ -103,7 +103,7 @@ TEST(WithDescendants, IsNotMisledByBracketsInACommandName) {
   prctl(PR_SET_NAME, "a) S 1 (b");
   Child child;
   prctl(PR_SET_NAME, before);
-  const auto found = with_descendants(getpid());
+  const auto found = with_descendants({getpid()});
   EXPECT_EQ(std::count(found.begin(), found.end(), child.pid()), 1);
 }
 

@@ -21,7 +21,6 @@ double Cost::total() const {
 }
 
 std::optional<Cost> CostMeter::step(const Kernel& kernel, TimeNs now) {
-  if (next_ == 0) next_ = now;
   if (!counting_.valid()) {
     if (now < next_) return std::nullopt;
     counting_ = Fd(bpf_enable_stats(BPF_STATS_RUN_TIME));

@@ -27,7 +27,7 @@ class CostMeter {
   Fd counting_;
   ProgramCosts before_{};
   TimeNs began_ = 0;
-  TimeNs next_ = 0;
+  TimeNs next_ = 0;  // the first measurement begins at once
 };
 
 }  // namespace whystall::capture

@@ -2,8 +2,8 @@
 #include "capture/check.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "capture/driver_api.h"
 #include "capture/kernel.h"
@@ -13,13 +13,6 @@
 namespace whystall::capture {
 
 namespace {
-
-template <typename... Arguments>
-std::string text(const char* pattern, Arguments... arguments) {
-  char buffer[160];
-  std::snprintf(buffer, sizeof buffer, pattern, arguments...);
-  return buffer;
-}
 
 /// What was measured; negative: was not.
 struct Prices {
@@ -40,8 +33,6 @@ Prices measure(Kernel& kernel, PricedLoad& load, double plain_wait, double plain
   prices.own_wait = difference(load.wait_ns(), plain_wait);
   if (auto site = call_site()) {
     ApiProbe probe{};
-    probe.symbol = "whystall_priced_call";
-    probe.file_offset = site->file_offset;
     probe.probe_offset = site->probe_offset;
     probe.call = WST_API_SUBMIT;
     probe.stream_arg = WST_ARG_NONE;
@@ -58,18 +49,18 @@ std::string price_of(Source source, const Prices& p) {
   switch (source) {
     case Source::kWaits:
       if (p.own_wait < 0) return "";
-      return text("%.1f us a wait of a watched thread, %.1f of another", p.own_wait / 1e3,
-                  p.foreign_wait / 1e3);
+      return format("%.1f us a wait of a watched thread, %.1f of another", p.own_wait / 1e3,
+                    p.foreign_wait / 1e3);
     case Source::kWakeContext:
       return "in the price of a wait";
     case Source::kEnds:
-      return p.ends_ms < 0 ? "" : text("%.0f ms each 10 s", p.ends_ms);
+      return p.ends_ms < 0 ? "" : format("%.0f ms each 10 s", p.ends_ms);
     case Source::kSamples:
       return "99 times a second on each CPU";
     case Source::kDriverCalls:
       if (p.call < 0) return "";
-      return text("%.2f us a call: 1 %% of a CPU at %.0f a second", p.call / 1e3,
-                  1e7 / std::max(1.0, p.call));
+      return format("%.2f us a call: 1 %% of a CPU at %.0f a second", p.call / 1e3,
+                    1e7 / std::max(1.0, p.call));
   }
   return "";
 }
@@ -92,12 +83,12 @@ Result<std::vector<CheckedSource>> check_sources() {
   const Prices prices = measure(*kernel, *load, plain_wait, plain_call);
 
   std::vector<CheckedSource> checked;
-  const bool multi = kernel_has_multi_uprobes();
   for (std::size_t i = 0; i < kSources; i++) {
     const auto source = static_cast<Source>(i);
     const SourceFacts& facts = facts_of(source);
     SourceReport report = kernel->sources()[i];
-    if (source == Source::kDriverCalls && report.state == SourceState::kLive && !multi) {
+    if (source == Source::kDriverCalls && report.state == SourceState::kLive &&
+        !kernel->multi_probes()) {
       report = {SourceState::kDegraded,
                 "this kernel detaches probes slowly, so that only 30 are placed",
                 "kernel 6.6 or later"};

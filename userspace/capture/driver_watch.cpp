@@ -50,9 +50,7 @@ bool DriverWatch::look_at_one(pid_t pid) {
 
 bool DriverWatch::look_at(const std::vector<pid_t>& pids) {
   bool found = false;
-  for (const pid_t root : pids) {
-    for (const pid_t pid : target::with_descendants(root)) found |= look_at_one(pid);
-  }
+  for (const pid_t pid : target::with_descendants(pids)) found |= look_at_one(pid);
   return found;
 }
 
@@ -79,12 +77,7 @@ bool DriverWatch::look_again() {
 
 bool DriverWatch::refresh() {
   bool changed = false;
-  for (target::Process& process : processes_) {
-    auto now = target::look_up(process.pid);
-    if (!now || (now->comm == process.comm && now->command_line == process.command_line)) continue;
-    process = std::move(*now);
-    changed = true;
-  }
+  for (target::Process& process : processes_) changed |= target::refresh(process);
   return changed;
 }
 

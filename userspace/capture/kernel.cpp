@@ -74,14 +74,26 @@ Fd open_cpu_clock(int cpu) {
       static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-/// Which optional source has a program that the kernel refused; the programs before it were loaded.
+void destroy_links(std::vector<bpf_link*>& links) {
+  for (bpf_link* link : links) bpf_link__destroy(link);
+  links.clear();
+}
+
+std::vector<bpf_program*> programs_of(const bpf_object* object, Source source) {
+  std::vector<bpf_program*> programs;
+  for (const char* name : facts_of(source).programs) {
+    if (bpf_program* program = bpf_object__find_program_by_name(object, name))
+      programs.push_back(program);
+  }
+  return programs;
+}
+
+/// Which source has a program that the kernel refused; the programs before it were loaded.
 std::optional<Source> refused_source(const bpf_object* object, const SourceReports& reports) {
   for (std::size_t i = 0; i < kSources; i++) {
     if (reports[i].state == SourceState::kMissing) continue;
-    for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
-      const bpf_program* program =
-          bpf_object__find_program_by_name(object, std::string(name).c_str());
-      if (program && bpf_program__fd(program) < 0) return static_cast<Source>(i);
+    for (const bpf_program* program : programs_of(object, static_cast<Source>(i))) {
+      if (bpf_program__fd(program) < 0) return static_cast<Source>(i);
     }
   }
   return std::nullopt;
@@ -119,10 +131,8 @@ struct Kernel::State {
   }
 
   void detach() {
-    for (bpf_link* link : links) bpf_link__destroy(link);
-    links.clear();
-    for (bpf_link* link : sample_links) bpf_link__destroy(link);
-    sample_links.clear();
+    destroy_links(links);
+    destroy_links(sample_links);
   }
 
   ~State() {
@@ -134,19 +144,16 @@ struct Kernel::State {
 
 /// What the kernel refuses is left out, if the rest is of use without it, and the load tried again.
 Status Kernel::State::load() {
+  multi = kernel_has_multi_uprobes();
   for (;;) {
     skeleton = whystall_bpf__open();
     if (!skeleton) return cannot("open the programs", errno);
     skeleton->rodata->cfg_self_tgid = static_cast<__u32>(getpid());
     for (std::size_t i = 0; i < kSources; i++) {
-      for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
-        bpf_program* program =
-            bpf_object__find_program_by_name(skeleton->obj, std::string(name).c_str());
-        if (program && sources[i].state == SourceState::kMissing)
-          bpf_program__set_autoload(program, false);
-      }
+      if (sources[i].state != SourceState::kMissing) continue;
+      for (bpf_program* program : programs_of(skeleton->obj, static_cast<Source>(i)))
+        bpf_program__set_autoload(program, false);
     }
-    multi = kernel_has_multi_uprobes();
     prepare_api_programs(api_programs(), multi);
     const int error = whystall_bpf__load(skeleton);
     if (!error) return Nothing{};
@@ -160,10 +167,8 @@ Status Kernel::State::load() {
 
 /// Programs that are attached by tracepoint; iterators are run when they are wanted.
 Status Kernel::State::attach_source(Source source) {
-  for (const std::string_view name : facts_of(source).programs) {
-    bpf_program* program =
-        bpf_object__find_program_by_name(skeleton->obj, std::string(name).c_str());
-    if (!program || !std::string_view(bpf_program__section_name(program)).starts_with("tp_btf/") ||
+  for (bpf_program* program : programs_of(skeleton->obj, source)) {
+    if (!std::string_view(bpf_program__section_name(program)).starts_with("tp_btf/") ||
         program == skeleton->progs.wst_newtask)
       continue;
     if (auto status = attach(program); !status) return status.error();
@@ -256,6 +261,10 @@ Status Kernel::attach_api(const std::string& path, const std::vector<ApiProbe>& 
   return Nothing{};
 }
 
+bool Kernel::multi_probes() const {
+  return state_->multi;
+}
+
 bool Kernel::api_complete() const {
   return std::all_of(state_->api.begin(), state_->api.end(),
                      [](const ApiProbes& probes) { return probes.complete(); });
@@ -295,23 +304,17 @@ void Kernel::detach() {
 
 void Kernel::shed(Source source, const std::string& why) {
   state_->report(source) = {SourceState::kMissing, why, "a larger --budget"};
-  if (source == Source::kDriverCalls) {
+  if (source == Source::kDriverCalls)
     state_->api.clear();
-  } else if (source == Source::kSamples) {
-    for (bpf_link* link : state_->sample_links) bpf_link__destroy(link);
-    state_->sample_links.clear();
-  } else {
-    detach();
-  }
+  else if (source == Source::kSamples)
+    destroy_links(state_->sample_links);
 }
 
 ProgramCosts Kernel::costs() const {
   ProgramCosts costs{};
   for (std::size_t i = 0; i < kSources; i++) {
-    for (const std::string_view name : facts_of(static_cast<Source>(i)).programs) {
-      const bpf_program* program =
-          bpf_object__find_program_by_name(state_->skeleton->obj, std::string(name).c_str());
-      if (!program || bpf_program__fd(program) < 0) continue;
+    for (const bpf_program* program : programs_of(state_->skeleton->obj, static_cast<Source>(i))) {
+      if (bpf_program__fd(program) < 0) continue;
       bpf_prog_info info{};
       __u32 size = sizeof info;
       if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size)) continue;

@@ -48,6 +48,8 @@ class Kernel {
   /// from `first_symbol` on. Error: cannot trace.
   Status attach_api(const std::string& path, const std::vector<ApiProbe>& probes,
                     std::size_t first_symbol);
+  /// Whether one link holds many probes, so that there may be any number (kernel 6.6 and later).
+  bool multi_probes() const;
   /// False: some library has calls that no probe sits on.
   bool api_complete() const;
 
@@ -65,7 +67,7 @@ class Kernel {
   /// 3 s, and even one link for all waits for every CPU on a busy host.
   void detach();
 
-  /// Detaches one source; what slow detaching it has is done here.
+  /// Detaches on-CPU samples or driver calls, the sources that the rest can do without.
   void shed(Source source, const std::string& why);
 
   ProgramCosts costs() const;

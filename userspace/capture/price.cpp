@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/price.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -18,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/pipe.h"
 #include "target/prologue.h"
 
 namespace whystall::capture {
@@ -121,21 +121,20 @@ PricedLoad::~PricedLoad() {
 }
 
 Result<PricedLoad> PricedLoad::start() {
-  int ask[2], answer[2];
-  if (pipe2(ask, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0)
-    return Error{ErrorCode::kCannotTrace,
-                 std::string("cannot make a pipe: ") + std::strerror(errno)};
-  Fd ask_read(ask[0]), ask_write(ask[1]), answer_read(answer[0]), answer_write(answer[1]);
+  auto ask = make_pipe();
+  if (!ask) return ask.error();
+  auto answer = make_pipe();
+  if (!answer) return answer.error();
   const pid_t pid = fork();
   if (pid < 0)
     return Error{ErrorCode::kCannotTrace,
                  std::string("cannot start a process: ") + std::strerror(errno)};
   if (pid == 0) {
-    ask_write.reset();
-    answer_read.reset();
-    serve(ask_read.get(), answer_write.get());
+    ask->write.reset();
+    answer->read.reset();
+    serve(ask->read.get(), answer->write.get());
   }
-  return PricedLoad(pid, std::move(ask_write), std::move(answer_read));
+  return PricedLoad(pid, std::move(ask->write), std::move(answer->read));
 }
 
 double PricedLoad::measure(char what) {
@@ -163,10 +162,9 @@ Result<CallSite> call_site() {
     fields >> std::hex >> begin >> dash >> end >> permissions >> offset;
     if (!fields || address < begin || address >= end) continue;
     const auto* code = reinterpret_cast<const std::byte*>(address);
-    const std::uint64_t place = address - begin + offset;
-    return CallSite{
-        "/proc/self/exe", place,
-        place + target::probe_offset({code, std::min<std::size_t>(kPrologueBytes, end - address)})};
+    const std::size_t bytes = std::min<std::size_t>(kPrologueBytes, end - address);
+    return CallSite{"/proc/self/exe",
+                    address - begin + offset + target::probe_offset({code, bytes})};
   }
   return Error{ErrorCode::kCannotTrace, "this program's own code is not mapped from its file"};
 }

@@ -41,7 +41,6 @@ class PricedLoad {
 /// Where the priced function lies in this program's file, and which file that is.
 struct CallSite {
   std::string path;
-  std::uint64_t file_offset;
   std::uint64_t probe_offset;
 };
 Result<CallSite> call_site();

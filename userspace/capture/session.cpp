@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "capture/budget.h"
 #include "capture/driver_watch.h"
 #include "capture/journals.h"
@@ -130,6 +131,12 @@ class Session {
 
   Status write_meta(const json& meta) { return writer_.add_meta(dump_strict(meta)); }
 
+  /// What comes up while it records; that it cannot be written ends the recording, but not at once.
+  void note(const json& meta) {
+    if (write_error_) return;
+    if (auto status = write_meta(meta); !status) write_error_ = status.error();
+  }
+
   json start_meta() const {
     utsname host{};
     uname(&host);
@@ -188,7 +195,7 @@ class Session {
     if (!driver_.look_again()) return;
     // Of a library that cannot be probed nothing is proved; the rest goes on.
     if (auto status = driver_.attach(kernel_); !status) spdlog::warn("{}", status.error().text);
-    if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
+    note(targets_meta());
   }
 
   /// Each measurement goes into the recording. Over the budget, the dearest source that the rest
@@ -201,9 +208,8 @@ class Session {
       shares[std::string(facts_of(static_cast<Source>(i)).name)] = cost->share[i];
     costs_.push_back({{"at_ns", now}, {"cpu_share", shares}});
     if (!options_.budget || cost->total() <= *options_.budget) return;
-    char text[96];
-    std::snprintf(text, sizeof text, "took %.2f %% of a CPU, over the budget of %.2f %%",
-                  cost->total() * 100, *options_.budget * 100);
+    const std::string text = format("took %.2f %% of a CPU, over the budget of %.2f %%",
+                                    cost->total() * 100, *options_.budget * 100);
     const Source dearest =
         cost->share[index(Source::kDriverCalls)] >= cost->share[index(Source::kSamples)]
             ? Source::kDriverCalls
@@ -218,7 +224,7 @@ class Session {
     kernel_.shed(dearest, text);
     spdlog::warn("{}: {} are no longer watched", text, facts_of(dearest).name);
     meta["sources"] = describe(kernel_.sources());
-    if (auto status = write_meta(meta); !status) write_error_ = status.error();
+    note(meta);
   }
 
   Status each_second(TimeNs now) {
@@ -228,9 +234,7 @@ class Session {
       if (auto status = kernel_.add_targets(fresh); !status) return status.error();
       changed = true;
     }
-    if (changed && !write_error_) {
-      if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
-    }
+    if (changed) note(targets_meta());
     std::uint64_t misses = 0;
     for (const wst_loss& loss : kernel_.losses()) {
       if (loss.loss_class == WST_LOST_STORAGE) misses += loss.count;
@@ -269,9 +273,7 @@ class Session {
   /// report: then it ends where its records end.
   Result<SessionResult> end(StopReason reason) {
     TimeNs end = monotonic_now();
-    if (refresh_names() && !write_error_) {
-      if (auto status = write_meta(targets_meta()); !status) write_error_ = status.error();
-    }
+    if (refresh_names()) note(targets_meta());
     if (auto status = show_now(); !status) return status.error();
     if (auto status = kernel_.dump_ends(); !status) return status.error();
     drain();

@@ -27,7 +27,7 @@ struct SourceFacts {
   std::string_view what;     // what it tells
   std::string_view without;  // what the answer lacks without it
   bool required;
-  std::vector<std::string_view> programs;
+  std::vector<const char*> programs;
 };
 
 const SourceFacts& facts_of(Source source);

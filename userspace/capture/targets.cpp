@@ -81,13 +81,7 @@ std::vector<pid_t> TargetSet::find_new() {
 bool TargetSet::refresh() {
   bool changed = false;
   for (std::size_t i = 0; i < std::min(targets_.size(), kMaxRefreshed); i++) {
-    Target& t = targets_[i];
-    if (ended(t)) continue;
-    auto now = target::look_up(t.process.pid);
-    if (!now || (now->comm == t.process.comm && now->command_line == t.process.command_line))
-      continue;
-    t.process = std::move(*now);
-    changed = true;
+    if (!ended(targets_[i])) changed |= target::refresh(targets_[i].process);
   }
   return changed;
 }

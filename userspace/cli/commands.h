@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "base/time.h"
-#include "capture/targets.h"
+#include "capture/session.h"
 
 namespace whystall::cli {
 
 enum class Format { kText, kJson };
 
 struct WhyOptions {
-  capture::TargetSpec targets;
+  capture::SessionOptions session;   // output empty: ./whystall-PID-TIME.wst
   std::vector<std::string> command;  // to start and watch; empty: none
-  std::optional<DurationNs> duration;
-  std::string output;  // empty: ./whystall-PID-TIME.wst
   Format format = Format::kText;
   bool report = true;  // false: record only
-  bool wait_for_driver = false;
-  std::optional<std::uint64_t> max_size = {};
-  std::optional<double> budget = {};  // share of one CPU
 };
 
 struct ReportOptions {

@@ -46,13 +46,14 @@ Result<double> parse_budget(const std::string& text) {
 
 Result<WhyOptions> checked(const TraceArguments& arguments, Format format, bool report) {
   WhyOptions options;
-  options.targets = {arguments.pids, arguments.cgroup, arguments.comm};
   options.command = arguments.command;
-  options.output = arguments.output;
   options.format = format;
   options.report = report;
+  capture::SessionOptions& session = options.session;
+  session.targets = {arguments.pids, arguments.cgroup, arguments.comm};
+  session.output = arguments.output;
   // Of a group, a name or a new command it is natural that the driver comes later.
-  options.wait_for_driver = arguments.wait || !arguments.cgroup.empty() ||
+  session.wait_for_driver = arguments.wait || !arguments.cgroup.empty() ||
                             !arguments.comm.empty() || !arguments.command.empty();
   if (arguments.pids.empty() && arguments.cgroup.empty() && arguments.comm.empty() &&
       arguments.command.empty())
@@ -65,19 +66,19 @@ Result<WhyOptions> checked(const TraceArguments& arguments, Format format, bool 
   if (!arguments.duration.empty()) {
     auto duration = parse_duration(arguments.duration);
     if (!duration) return duration.error();
-    options.duration = *duration;
+    session.duration = *duration;
   }
   if (!arguments.budget.empty()) {
     auto budget = parse_budget(arguments.budget);
     if (!budget) return budget.error();
-    options.budget = *budget;
+    session.budget = *budget;
   }
   if (!arguments.max_size.empty()) {
     auto size = parse_size(arguments.max_size);
     if (!size) return size.error();
     if (*size < recording::kMinMaxSize)
       return Error{ErrorCode::kUsage, "--max-size must be at least 1MiB"};
-    options.max_size = *size;
+    session.max_size = *size;
   }
   return options;
 }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "capture/session.h"
+#include "base/text.h"
 #include "commands.h"
 #include "target/command.h"
 
@@ -46,9 +46,9 @@ class Progress {
 
   void show(double seconds) const {
     if (!shown_) return;
-    if (options_.duration) {
+    if (options_.session.duration) {
       std::fprintf(stderr, "\rrecording %.0f of %.0f s (Ctrl-C ends it and reports) ", seconds,
-                   static_cast<double>(*options_.duration) / 1e9);
+                   static_cast<double>(*options_.session.duration) / 1e9);
     } else {
       std::fprintf(stderr, "\rrecording %.0f s (Ctrl-C ends it and reports) ", seconds);
     }
@@ -66,11 +66,9 @@ class Progress {
 
 std::string what_is_kept(const capture::SessionResult& result) {
   if (result.dropped_ns <= 0) return "";
-  char text[96];
-  std::snprintf(text, sizeof text, " (the last %.1f of %.1f s: --max-size)",
+  return format(" (the last %.1f of %.1f s: --max-size)",
                 static_cast<double>(result.recorded_ns - result.dropped_ns) / 1e9,
                 static_cast<double>(result.recorded_ns) / 1e9);
-  return text;
 }
 
 /// More than this, and the recording is called incomplete.
@@ -79,26 +77,19 @@ constexpr double kLossBound = 0.01;
 std::optional<Error> too_much_lost(const capture::SessionResult& result) {
   const auto all = static_cast<double>(result.records + result.lost);
   if (static_cast<double>(result.lost) <= kLossBound * all) return std::nullopt;
-  char text[160];
-  std::snprintf(
-      text, sizeof text,
-      "%llu records found no room, %.1f %% of all: what happened meanwhile is less sure, or "
-      "unknown",
-      static_cast<unsigned long long>(result.lost), 100 * static_cast<double>(result.lost) / all);
-  return Error{ErrorCode::kIncomplete, text};
+  return Error{
+      ErrorCode::kIncomplete,
+      format("%llu records found no room, %.1f %% of all: what happened meanwhile is less sure, or "
+             "unknown",
+             static_cast<unsigned long long>(result.lost),
+             100 * static_cast<double>(result.lost) / all)};
 }
 
 }  // namespace
 
 int run_why(const WhyOptions& options) {
   catch_signals();
-  capture::SessionOptions session;
-  session.targets = options.targets;
-  session.duration = options.duration;
-  session.output = options.output;
-  session.max_size = options.max_size;
-  session.wait_for_driver = options.wait_for_driver;
-  session.budget = options.budget;
+  capture::SessionOptions session = options.session;
   std::optional<target::HeldCommand> command;
   if (!options.command.empty()) {
     auto held = target::HeldCommand::hold(options.command);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/command.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -11,21 +10,11 @@
 #include <sstream>
 #include <utility>
 
+#include "base/pipe.h"
+
 namespace whystall::target {
 
 namespace {
-
-struct Pipe {
-  Fd read, write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return Error{ErrorCode::kCannotTrace,
-                 std::string("cannot make a pipe: ") + std::strerror(errno)};
-  return Pipe{Fd(ends[0]), Fd(ends[1])};
-}
 
 Error cannot_start(const std::string& name, int error) {
   return {ErrorCode::kCannotTrace, "cannot start " + name + ": " + std::strerror(error)};

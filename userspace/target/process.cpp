@@ -9,8 +9,10 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace whystall::target {
 
@@ -81,17 +83,30 @@ Result<Process> look_up(pid_t pid) {
   return process;
 }
 
-std::vector<pid_t> with_descendants(pid_t pid) {
+bool refresh(Process& process) {
+  auto now = look_up(process.pid);
+  if (!now || (now->comm == process.comm && now->command_line == process.command_line))
+    return false;
+  process = std::move(*now);
+  return true;
+}
+
+std::vector<pid_t> with_descendants(const std::vector<pid_t>& pids) {
   std::multimap<pid_t, pid_t> children;
   std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   while (dirent* entry = proc ? readdir(proc.get()) : nullptr) {
     const pid_t child = std::atoi(entry->d_name);
     if (child > 0) children.emplace(parent_of(child), child);
   }
-  std::vector<pid_t> found{pid};
+  std::vector<pid_t> found;
+  std::set<pid_t> known;
+  auto add = [&](pid_t pid) {
+    if (known.insert(pid).second) found.push_back(pid);
+  };
+  for (const pid_t pid : pids) add(pid);
   for (std::size_t i = 0; i < found.size(); i++) {
     const auto [first, last] = children.equal_range(found[i]);
-    for (auto it = first; it != last; ++it) found.push_back(it->second);
+    for (auto it = first; it != last; ++it) add(it->second);
   }
   return found;
 }

@@ -20,8 +20,12 @@ struct Process {
 /// What /proc says of a live process. Error: cannot trace, when there is none of this number.
 Result<Process> look_up(pid_t pid);
 
-/// The process and all that descend from it, nearest first.
-std::vector<pid_t> with_descendants(pid_t pid);
+/// Reads again what a process is called. Returns whether that has changed; one that has ended keeps
+/// its name.
+bool refresh(Process& process);
+
+/// The processes and all that descend from them, each once, nearest first.
+std::vector<pid_t> with_descendants(const std::vector<pid_t>& pids);
 
 /// The driver library that a process has mapped, by a path that opens from here, whatever mount
 /// namespace the process lives in.
