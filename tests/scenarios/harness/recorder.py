@@ -9,6 +9,16 @@ import time
 from .processes import Failure
 
 
+def wait_begun(process, recording, errors, within_s=30):
+    """Returns when the recording has begun: the file is filled when everything is attached. `errors()` says what whystall
+    said."""
+    deadline = time.monotonic() + within_s
+    while not os.path.exists(recording) or os.path.getsize(recording) == 0:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise Failure(f"whystall did not begin: {errors()}")
+        time.sleep(0.002)
+
+
 class Recorder:
     def __init__(self, paths, pid, folder):
         self.recording = os.path.join(folder, "recording.wst")
@@ -17,12 +27,7 @@ class Recorder:
             self.process = subprocess.Popen(
                 [paths.whystall, "record", "-p", str(pid), "-o", self.recording], stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=err)
-        # The file is made when everything is attached.
-        deadline = time.monotonic() + 30
-        while not os.path.exists(self.recording) or os.path.getsize(self.recording) == 0:
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise Failure(f"whystall did not begin: {self.text()}")
-            time.sleep(0.002)
+        wait_begun(self.process, self.recording, self.text)
 
     def text(self):
         with open(self.errors, encoding="utf-8", errors="replace") as f:
