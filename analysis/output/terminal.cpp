@@ -189,7 +189,9 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint, const
 std::string warnings(const Diagnosis& d) {
   std::string text;
   if (d.lost_records > 0)
-    text += format("%llu records were lost: times are lower bounds where they lie.\n",
+    text += format(d.lost_records == 1
+                       ? "1 record was lost: times are lower bounds where it lies.\n"
+                       : "%llu records were lost: times are lower bounds where they lie.\n",
                    static_cast<unsigned long long>(d.lost_records));
   if (!d.meta.api_complete)
     text += "Not every driver call could be probed on this kernel: 'starved' may be too high.\n";

@@ -140,27 +140,40 @@ struct {
 	__type(value, struct cpu_ctx);
 } cpu_ctxs SEC(".maps") __weak;
 
+/* User space moves it on each second, so that each loss is told with the second in which it lies.
+ */
+__u32 loss_epoch __weak = 1;
+
+/* What was lost in one epoch. Of the last LOSS_EPOCHS there is a slot each: user space reads one
+ * that is long over, when nobody writes to it any more. */
+#define LOSS_EPOCHS 4
 struct loss_slot {
 	__u64 count;
 	__u64 first_ns;
 	__u64 last_ns;
+	__u64 epoch;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WST_LOSS_CLASSES);
+	__uint(max_entries, WST_LOSS_CLASSES *LOSS_EPOCHS);
 	__type(key, __u32);
 	__type(value, struct loss_slot);
 } losses SEC(".maps") __weak;
 
 static __always_inline void count_loss(__u32 loss_class, __u64 now)
 {
-	struct loss_slot *slot = bpf_map_lookup_elem(&losses, &loss_class);
+	__u32 epoch = *(volatile __u32 *)&loss_epoch;
+	__u32 at = loss_class * LOSS_EPOCHS + epoch % LOSS_EPOCHS;
+	struct loss_slot *slot = bpf_map_lookup_elem(&losses, &at);
 
 	if (!slot)
 		return;
-	if (!slot->count)
+	if (slot->epoch != epoch) {
+		slot->epoch = epoch;
+		slot->count = 0;
 		slot->first_ns = now;
+	}
 	slot->last_ns = now;
 	slot->count++;
 }

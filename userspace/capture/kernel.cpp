@@ -121,6 +121,7 @@ struct Kernel::State {
 
   Status load();
   Status attach_source(Source source);
+  std::vector<wst_loss> losses_of(__u32 epoch) const;
   void attach_samples();
 
   Status attach(bpf_program* program) {
@@ -325,17 +326,18 @@ ProgramCosts Kernel::costs() const {
   return costs;
 }
 
-std::vector<wst_loss> Kernel::losses() const {
+std::vector<wst_loss> Kernel::State::losses_of(__u32 epoch) const {
   struct Slot {
-    __u64 count, first_ns, last_ns;
+    __u64 count, first_ns, last_ns, epoch;
   };
+  const __u32 epochs = bpf_map__max_entries(skeleton->maps.losses) / WST_LOSS_CLASSES;
   std::vector<wst_loss> found;
   std::vector<Slot> slots(static_cast<std::size_t>(libbpf_num_possible_cpus()));
   for (__u32 loss_class = 0; loss_class < WST_LOSS_CLASSES; loss_class++) {
-    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.losses), &loss_class, slots.data()))
-      continue;
+    const __u32 at = loss_class * epochs + epoch % epochs;
+    if (bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.losses), &at, slots.data())) continue;
     for (std::size_t cpu = 0; cpu < slots.size(); cpu++) {
-      if (slots[cpu].count == 0) continue;
+      if (slots[cpu].count == 0 || slots[cpu].epoch != epoch) continue;
       wst_loss loss{};
       loss.h = {sizeof loss, WST_LOSS, 0, static_cast<__u32>(cpu),
                 static_cast<__u64>(monotonic_now())};
@@ -347,6 +349,24 @@ std::vector<wst_loss> Kernel::losses() const {
     }
   }
   return found;
+}
+
+std::vector<wst_loss> Kernel::take_losses() {
+  const __u32 epoch = state_->skeleton->data->loss_epoch++;
+  return state_->losses_of(epoch - 1);
+}
+
+std::vector<wst_loss> Kernel::take_last_losses() {
+  auto found = take_losses();
+  const auto last = take_losses();
+  found.insert(found.end(), last.begin(), last.end());
+  return found;
+}
+
+bool Kernel::misses_tasks() const {
+  const auto now = state_->losses_of(state_->skeleton->data->loss_epoch);
+  return std::any_of(now.begin(), now.end(),
+                     [](const wst_loss& loss) { return loss.loss_class == WST_LOST_STORAGE; });
 }
 
 }  // namespace whystall::capture

@@ -72,8 +72,13 @@ class Kernel {
 
   ProgramCosts costs() const;
 
-  /// What found no room so far: one record per CPU and class that lost anything, h.ts = now.
-  std::vector<wst_loss> losses() const;
+  /// What found no room in the second before the one that ends now, to be called each second: one
+  /// record per CPU and class that lost anything, h.ts = now.
+  std::vector<wst_loss> take_losses();
+  /// The same of all that was not taken yet. After detach().
+  std::vector<wst_loss> take_last_losses();
+  /// Whether the hooks met a task without storage in the second that is going on.
+  bool misses_tasks() const;
 
   const SourceReports& sources() const;
 

@@ -161,6 +161,15 @@ class Session {
             {"sources", describe(kernel_.sources())}};
   }
 
+  Status add(const std::vector<wst_loss>& losses) {
+    Status status = Nothing{};
+    for (const wst_loss& loss : losses) {
+      if (loss.loss_class != WST_LOST_STORAGE) lost_ += loss.count;
+      if (status) status = writer_.add_record(std::as_bytes(std::span(&loss, 1)));
+    }
+    return status;
+  }
+
   bool refresh_names() {
     const bool targets = targets_.refresh(), driver = driver_.refresh();
     return targets || driver;
@@ -235,13 +244,11 @@ class Session {
       changed = true;
     }
     if (changed) note(targets_meta());
-    std::uint64_t misses = 0;
-    for (const wst_loss& loss : kernel_.losses()) {
-      if (loss.loss_class == WST_LOST_STORAGE) misses += loss.count;
-    }
-    if (misses > storage_misses_) {
-      storage_misses_ = misses;
+    if (kernel_.misses_tasks()) {
       if (auto status = kernel_.adopt(); !status) return status.error();
+    }
+    if (!write_error_) {
+      if (auto status = add(kernel_.take_losses()); !status) write_error_ = status.error();
     }
     // A file that is cut here shows a hang, too.
     if (auto status = show_now(); !status) return status.error();
@@ -286,20 +293,15 @@ class Session {
       if (end <= start_) return *write_error_;
     }
     // On a full disk there is room for this: that of the chunk that did not fit and was cut off.
-    Status ending = Nothing{};
-    std::uint64_t lost = 0;
-    for (const wst_loss& loss : kernel_.losses()) {
-      if (loss.loss_class != WST_LOST_STORAGE) lost += loss.count;
-      if (ending) ending = writer_.add_record(std::as_bytes(std::span(&loss, 1)));
-    }
     kernel_.detach();
+    Status ending = add(kernel_.take_last_losses());
     if (ending)
       ending = write_meta({{"end_ns", end}, {"stopped_by", reason_name(reason)}, {"cost", costs_}});
     if (!ending && !write_error_) write_error_ = ending.error();
     return SessionResult{
         end - start_,      std::max<DurationNs>(0, writer_.gone_until_ns() - start_),
         write_error_,      !driver_.device_processes().empty(),
-        records_,          lost,
+        records_,          lost_,
         std::move(kernel_)};
   }
 
@@ -315,7 +317,7 @@ class Session {
   json costs_ = json::array();
   bool over_budget_ = false;
   std::uint64_t records_ = 0;
-  std::uint64_t storage_misses_ = 0;
+  std::uint64_t lost_ = 0;
   std::optional<Error> write_error_;
   TimeNs start_ = 0;
   TimeNs next_ends_ = 0;
