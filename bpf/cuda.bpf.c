@@ -4,122 +4,300 @@
  * file, so every process that maps it hits it; anything but a target leaves at once. What each
  * function does and where its arguments are comes with the attach cookie.
  */
+#include "api.h"
 #include "common.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static __always_inline __u64 argument(struct pt_regs *regs, __u32 index)
-{
-	__u64 value = WST_STREAM_UNKNOWN;
+#define COOKIE_CALL(cookie) ((__u16)((cookie) & 0xff))
+#define COOKIE_SYMBOL(cookie) ((__u16)((cookie) >> 32))
+#define COOKIE_STREAM_ARG(cookie) ((cookie) >> 8 & 0xff)
+#define COOKIE_EVENT_ARG(cookie) ((cookie) >> 16 & 0xff)
+#define COOKIE_BYTES_ARG(cookie) ((cookie) >> 48 & 0xff)
 
-	switch (index) {
-	case 0:
-		return BPF_CORE_READ(regs, di);
-	case 1:
-		return BPF_CORE_READ(regs, si);
-	case 2:
-		return BPF_CORE_READ(regs, dx);
-	case 3:
-		return BPF_CORE_READ(regs, cx);
-	case 4:
-		return BPF_CORE_READ(regs, r8);
-	case 5:
-		return BPF_CORE_READ(regs, r9);
-	}
-	if (index >= WST_ARG_UNKNOWN)
-		return WST_STREAM_UNKNOWN;
-	/* [sp] is the return address, the seventh argument lies above it. */
-	if (bpf_probe_read_user(&value, sizeof(value),
-				(void *)(BPF_CORE_READ(regs, sp) + 8 * (index - 5))))
+static __always_inline __u64 read_word(__u64 address)
+{
+	__u64 value = 0;
+
+	if (bpf_probe_read_user(&value, sizeof(value), (void *)address))
 		return WST_STREAM_UNKNOWN;
 	return value;
 }
 
+static __always_inline __u64 argument(struct pt_regs *regs, __u32 index)
+{
+	/* All are loaded: the compiler would choose among addresses in the context, which the
+	 * verifier refuses. */
+	volatile __u64 in_register[8] = {regs->di, regs->si, regs->dx,
+					 regs->cx, regs->r8, regs->r9};
+
+	if (index < 6) {
+		barrier_var(index); /* or the bound that the verifier sees would go */
+		return in_register[index & 7];
+	}
+	if (index == WST_ARG_RESULT) /* the address, until the return */
+		return in_register[0];
+	if (index >= WST_ARG_UNKNOWN)
+		return WST_STREAM_UNKNOWN;
+	if (index & 0x80)
+		return read_word(in_register[0] + 8 * (index & 0x7f));
+	/* [sp] is the return address, the seventh argument lies above it. */
+	return read_word(regs->sp + 8 * (index - 5));
+}
+
 static __always_inline __u64 stream_of(struct pt_regs *regs, __u64 cookie)
 {
-	__u32 index = (cookie >> 8) & 0xff;
-	__u64 stream;
+	__u32 index = COOKIE_STREAM_ARG(cookie);
+	__u64 stream = index == WST_ARG_NONE ? 0 : argument(regs, index);
 
-	if (index == WST_ARG_NONE)
-		stream = 0;
-	else
-		stream = argument(regs, index);
 	if (stream == 0)
 		stream = (cookie >> 24) & 1 ? WST_STREAM_PER_THREAD : WST_STREAM_LEGACY;
 	return stream;
 }
 
-static __always_inline void emit_api(__u16 call, __u64 cookie, __u64 entry, __u64 now, __u64 stream,
-				     __u64 event, __s32 ret)
+static __always_inline __u64 event_of(struct pt_regs *regs, __u64 cookie)
 {
-	struct wst_api *r = new_record(sizeof(*r), WST_API, WST_LOST_API, now);
-	__u64 id = bpf_get_current_pid_tgid();
+	__u32 index = COOKIE_EVENT_ARG(cookie);
 
-	if (!r)
-		return;
-	r->entry_ns = entry;
-	r->stream = stream;
-	r->event = event;
-	r->tid = (__u32)id;
-	r->tgid = id >> 32;
-	r->call = call;
-	r->symbol = (__u16)(cookie >> 32);
-	r->ret = ret;
-	submit(r);
+	return index == WST_ARG_NONE ? 0 : argument(regs, index); /* ~0 for WST_ARG_UNKNOWN */
 }
 
-/* Entry of a call that submits work or records an event. Rate: once per launch. */
+static __always_inline __u64 bytes_of(struct pt_regs *regs, __u64 cookie)
+{
+	__u32 index = COOKIE_BYTES_ARG(cookie);
+
+	return index >= WST_ARG_UNKNOWN ? 0 : argument(regs, index);
+}
+
+/* The current task's, if it is a target; then the run is the caller's until leave(). */
+static __always_inline struct task_ctx *enter(void)
+{
+	struct task_ctx *t = task_ctx_of(bpf_get_current_task_btf());
+
+	if (!t || !is_target(t))
+		return NULL;
+	t->run.busy = 1;
+	return t;
+}
+
+static __always_inline int leave(struct task_ctx *t)
+{
+	t->run.busy = 0;
+	return 0;
+}
+
+static __always_inline void count_submit(struct task_ctx *t, __u64 cookie, __u64 stream, __u64 now)
+{
+	struct api_run *run = &t->run;
+
+	t->submits++;
+	if (run->count && run->call == WST_API_SUBMIT && run->stream == stream &&
+	    now - run->last_ns <= WST_API_RUN_GAP_NS && now - run->first_ns <= WST_API_RUN_NS) {
+		run->count++;
+		run->last_ns = now;
+		return;
+	}
+	/* The old run's record must not count the new submit. */
+	t->submits--;
+	wst_tell_run(t);
+	t->submits++;
+	run->first_ns = run->last_ns = now;
+	run->stream = stream;
+	run->event = 0;
+	run->ret = 0;
+	run->told = 0;
+	run->call = WST_API_SUBMIT;
+	run->symbol = COOKIE_SYMBOL(cookie);
+	run->count = 1;
+}
+
+/* Entry of a call that submits work, or that does something to streams, events and contexts. Rate:
+ * once per launch. */
 SEC("uprobe")
 int wst_api_submit(struct pt_regs *ctx)
 {
-	struct task_ctx *t = task_ctx_of(bpf_get_current_task_btf());
-	__u64 cookie, now, event = 0;
-	__u32 event_arg;
+	struct task_ctx *t = enter();
+	__u64 cookie, now;
+	struct wst_api *r;
 
-	if (!t || !is_target(t))
+	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cookie = bpf_get_attach_cookie(ctx);
-	event_arg = (cookie >> 16) & 0xff;
-	if (event_arg != WST_ARG_NONE)
-		event = argument(ctx, event_arg); /* ~0 for WST_ARG_UNKNOWN */
-	emit_api(cookie & 0xff, cookie, now, now, stream_of(ctx, cookie), event, 0);
-	return 0;
+	if (COOKIE_CALL(cookie) == WST_API_SUBMIT) {
+		count_submit(t, cookie, stream_of(ctx, cookie), now);
+		return leave(t);
+	}
+	wst_tell_run(t);
+	r = new_api(t, COOKIE_CALL(cookie), COOKIE_SYMBOL(cookie), now, now);
+	if (r) {
+		r->stream = stream_of(ctx, cookie);
+		r->event = event_of(ctx, cookie);
+		r->ret = 0;
+		submit(r);
+	}
+	return leave(t);
 }
 
-/* Entry of a call that waits for the device: kept until its return. */
+/* What is kept of a call until its return. */
+static __always_inline void begin_timed(struct task_ctx *t, struct pt_regs *ctx, __u64 cookie,
+					__u64 now)
+{
+	t->api_cookie = cookie;
+	t->api_sp = ctx->sp;
+	t->api_stream = stream_of(ctx, cookie);
+	t->api_event = event_of(ctx, cookie);
+	t->api_bytes = bytes_of(ctx, cookie);
+	t->api_cpu = bpf_get_smp_processor_id();
+	t->api_steal = stolen_so_far();
+	t->api_entry_ns = now;
+}
+
+/* False: the return of a call within the one that is timed, or of one whose entry was not seen. */
+static __always_inline bool is_its_return(const struct task_ctx *t, struct pt_regs *ctx)
+{
+	return t->api_entry_ns && ctx->sp == t->api_sp + 8;
+}
+
+/* Not made by another timed call. A longjmp out of one leaves it behind, until the next call at or
+ * above its place: so submits are told wherever they are made, and only proofs may be missed. */
+static __always_inline bool is_outermost(const struct task_ctx *t, struct pt_regs *ctx)
+{
+	return !t->api_entry_ns || ctx->sp >= t->api_sp;
+}
+
+/* Entry of a call that waits for the device, or that may take long: kept until its return. */
 SEC("uprobe")
 int wst_api_sync(struct pt_regs *ctx)
 {
-	struct task_ctx *t = task_ctx_of(bpf_get_current_task_btf());
-	__u64 cookie;
-	__u32 event_arg;
+	struct task_ctx *t = enter();
+	__u64 cookie, now;
+	__u16 call;
 
-	if (!t || !is_target(t))
+	if (!t)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
-	event_arg = (cookie >> 16) & 0xff;
-	t->api_entry_ns = bpf_ktime_get_ns();
-	t->api_stream = stream_of(ctx, cookie);
-	t->api_event = event_arg == WST_ARG_NONE ? 0 : argument(ctx, event_arg);
-	if ((cookie & 0xff) == WST_API_SYNC_COPY)
-		emit_api(WST_API_SUBMIT, cookie, t->api_entry_ns, t->api_entry_ns, t->api_stream, 0,
-			 0);
-	return 0;
+	call = COOKIE_CALL(cookie);
+	now = bpf_ktime_get_ns();
+	wst_tell_run(t);
+	if (is_outermost(t, ctx))
+		begin_timed(t, ctx, cookie, now);
+	if (call == WST_API_SYNC_COPY || call == WST_API_COPY) {
+		struct wst_api *r;
+
+		t->submits++;
+		r = new_api(t, WST_API_SUBMIT, COOKIE_SYMBOL(cookie), now, now);
+		if (r) {
+			r->stream = stream_of(ctx, cookie);
+			r->event = 0;
+			r->ret = 0;
+			r->bytes = bytes_of(ctx, cookie);
+			submit(r);
+		}
+	}
+	return leave(t);
+}
+
+static __always_inline bool only_when_long(__u16 call)
+{
+	return call == WST_API_COPY || call == WST_API_MEMORY;
 }
 
 SEC("uretprobe")
 int wst_api_sync_return(struct pt_regs *ctx)
 {
-	struct task_ctx *t = task_ctx_of(bpf_get_current_task_btf());
-	__u64 cookie, entry;
+	struct task_ctx *t = enter();
+	__u64 cookie, entry, now;
+	struct wst_api *r;
+	__u16 call;
 
-	if (!t || !is_target(t) || !t->api_entry_ns)
+	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
+	if (!is_its_return(t, ctx))
+		return leave(t);
+	now = bpf_ktime_get_ns();
 	entry = t->api_entry_ns;
 	t->api_entry_ns = 0;
-	emit_api(cookie & 0xff, cookie, entry, bpf_ktime_get_ns(), t->api_stream, t->api_event,
-		 (__s32)ctx->ax);
-	return 0;
+	cookie = t->api_cookie;
+	call = COOKIE_CALL(cookie);
+	if (only_when_long(call) && now - entry < WST_API_LONG_NS)
+		return leave(t);
+	r = new_api(t, call, COOKIE_SYMBOL(cookie), now, entry);
+	if (!r)
+		return leave(t);
+	r->stream = t->api_stream;
+	r->event = t->api_event;
+	r->bytes = t->api_bytes;
+	r->ret = (__s32)ctx->ax;
+	if (bpf_get_smp_processor_id() == t->api_cpu)
+		r->stolen_ns = stolen_so_far() - t->api_steal;
+	else
+		r->stolen_ns = STOLEN_UNKNOWN;
+	if (COOKIE_STREAM_ARG(cookie) == WST_ARG_RESULT)
+		r->stream = read_word(r->stream);
+	if (COOKIE_EVENT_ARG(cookie) == WST_ARG_RESULT)
+		r->event = read_word(r->event);
+	submit(r);
+	return leave(t);
+}
+
+/* Queries are told apart from the rest because they can be done without: a program that polls pays
+ * most for them, and a proof less is no harm. */
+SEC("uprobe")
+int wst_api_query(struct pt_regs *ctx)
+{
+	struct task_ctx *t = enter();
+
+	if (!t)
+		return 0;
+	if (is_outermost(t, ctx))
+		begin_timed(t, ctx, bpf_get_attach_cookie(ctx), bpf_ktime_get_ns());
+	return leave(t);
+}
+
+static __always_inline bool goes_on(const struct api_run *run, __u16 call, const struct task_ctx *t,
+				    __s32 ret, __u64 entry)
+{
+	return run->count && run->call == call && run->ret == ret && run->stream == t->api_stream &&
+	       run->event == t->api_event && entry - run->first_ns <= WST_API_RUN_NS;
+}
+
+SEC("uretprobe")
+int wst_api_query_return(struct pt_regs *ctx)
+{
+	struct task_ctx *t = enter();
+	struct api_run *run;
+	__u64 entry, now;
+	__u16 call;
+	__s32 ret;
+
+	if (!t)
+		return 0;
+	if (!is_its_return(t, ctx))
+		return leave(t);
+	now = bpf_ktime_get_ns();
+	entry = t->api_entry_ns;
+	t->api_entry_ns = 0;
+	call = COOKIE_CALL(t->api_cookie);
+	ret = (__s32)ctx->ax;
+	run = &t->run;
+	if (goes_on(run, call, t, ret, entry)) {
+		run->count++;
+	} else {
+		wst_tell_run(t);
+		run->first_ns = entry;
+		run->stream = t->api_stream;
+		run->event = t->api_event;
+		run->ret = ret;
+		run->told = 0;
+		run->call = call;
+		run->symbol = COOKIE_SYMBOL(t->api_cookie);
+		run->count = 1;
+	}
+	run->last_ns = entry;
+	run->end_ns = now;
+	/* A proof that work is done counts from its first moment on. */
+	if (ret == WST_API_DONE && !run->told)
+		wst_tell_run_so_far(t);
+	return leave(t);
 }

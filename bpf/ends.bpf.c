@@ -30,6 +30,14 @@ static __always_inline void read_addresses(struct wst_end *r, struct sock *sk)
 	}
 }
 
+/* Where a target listens is told in any case: it tells its clients from its servers. */
+static __always_inline bool is_targets(struct task_struct *task)
+{
+	struct task_ctx *t = task_ctx_of(task);
+
+	return t && is_target(t);
+}
+
 SEC("iter/task_file")
 int wst_ends(struct bpf_iter__task_file *ctx)
 {
@@ -41,6 +49,7 @@ int wst_ends(struct bpf_iter__task_file *ctx)
 	struct wst_end *r;
 	__u64 peer_ino = 0;
 	__u16 local = 0, remote = 0;
+	bool listens = false;
 	__u8 kind;
 
 	if (!task || !file)
@@ -69,7 +78,9 @@ int wst_ends(struct bpf_iter__task_file *ctx)
 		remote = swap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 		peer = ports_key(local, remote);
 	}
-	if (!is_wanted(&key) && !(peer.ino && is_wanted(&peer)))
+	if (sk && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+		listens = is_targets(task);
+	if (!listens && !is_wanted(&key) && !(peer.ino && is_wanted(&peer)))
 		return 0;
 	r = new_record(sizeof(*r), WST_END, WST_LOST_END, bpf_ktime_get_ns());
 	if (!r)
@@ -87,10 +98,10 @@ int wst_ends(struct bpf_iter__task_file *ctx)
 		r->flags |= WST_END_READS;
 	if (BPF_CORE_READ(file, f_mode) & FMODE_WRITE)
 		r->flags |= WST_END_WRITES;
+	if (sk && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+		r->flags |= WST_END_LISTENS;
 	if (kind == WST_FILE_INET) {
 		r->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-		if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
-			r->flags |= WST_END_LISTENS;
 		read_addresses(r, sk);
 	}
 	submit(r);

@@ -3,6 +3,7 @@
  * Where target threads are when they are on the CPU: enough to tell work from polling. On a clock
  * of each CPU, so that a target costs nothing when it does not run there.
  */
+#include "api.h"
 #include "common.h"
 #include "foreign_calls.h"
 
@@ -18,6 +19,7 @@ int wst_on_cpu(void *ctx)
 
 	if (!t || !is_target(t))
 		return 0;
+	tell_run_of_interrupted(t);
 	r = new_record(sizeof(*r), WST_SAMPLE, WST_LOST_SAMPLE, bpf_ktime_get_ns());
 	if (!r)
 		return 0;

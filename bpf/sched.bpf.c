@@ -4,6 +4,7 @@
  * tracefs, the cheapest hook there is; nothing sits on the path of a call that does not block.
  * Every program looks task storage up and never creates it; a miss is counted.
  */
+#include "api.h"
 #include "common.h"
 #include "emit.h"
 #include "ends.h"
@@ -78,6 +79,7 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 		forget_wait(t);
 	if (!watched)
 		return 0;
+	tell_run_of_interrupted(t);
 	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
 	t->cpu_out = bpf_get_smp_processor_id();
@@ -158,6 +160,7 @@ int BPF_PROG(wst_switch, bool preempt, struct task_struct *prev, struct task_str
 			count_loss(WST_LOST_STORAGE, now);
 		} else if (prev_state & TASK_DEAD) {
 			if (emits(t, now) && t->in_ns) {
+				wst_tell_run(t);
 				flush_sums(t, now, 0);
 				emit_run(prev, t, now);
 			}

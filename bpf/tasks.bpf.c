@@ -4,6 +4,7 @@
  * the iterators that user space runs: before and after the scheduler hooks are attached, each
  * second, and when a journal is asked for.
  */
+#include "api.h"
 #include "common.h"
 #include "emit.h"
 #include "sums.h"
@@ -190,6 +191,31 @@ static __always_inline void show(struct task_struct *task, struct task_ctx *t, _
 	}
 }
 
+/* What a task's driver calls have come to, without ending it: the task may be making the next one
+ * on another CPU. */
+static __always_inline void show_calls(const struct task_ctx *t, __u64 now)
+{
+	struct wst_api *r;
+	__u64 entry = t->api_entry_ns;
+
+	if (t->run.count != t->run.told)
+		emit_run_of_calls(t);
+	if (!entry)
+		return;
+	r = new_api(t, t->api_cookie & 0xff, (__u16)(t->api_cookie >> 32), now, entry);
+	if (!r)
+		return;
+	r->stream = t->api_stream;
+	r->event = t->api_event;
+	r->bytes = t->api_bytes;
+	r->ret = WST_API_OPEN;
+	if (t->api_entry_ns != entry) { /* it returned meanwhile */
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
+		return;
+	}
+	submit(r);
+}
+
 /* Each second and at the end: the waits that are not over, and the runs. */
 SEC("iter/task")
 int wst_dump(struct bpf_iter__task *ctx)
@@ -208,6 +234,7 @@ int wst_dump(struct bpf_iter__task *ctx)
 		return 0;
 	wst_copy_sums(t, now, WST_SUMS_SNAPSHOT);
 	show(task, t, now);
+	show_calls(t, now);
 	return 0;
 }
 

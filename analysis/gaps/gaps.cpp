@@ -5,233 +5,139 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
+
+#include "evidence/intervals.h"
 
 namespace whystall::gaps {
 
 namespace {
 
-using model::Confidence;
+using evidence::Context;
+using evidence::Intervals;
+using evidence::State;
+using evidence::Stretch;
 using model::Interval;
-using model::TimeNs;
 
-/// More than a host has; keeps sums over processes within 64 bits whatever a file says.
-constexpr std::size_t kMaxProcesses = 4096;
+Intervals of_state(const Context& context, State state) {
+  Intervals found;
+  for (const Stretch& s : context.stretches) {
+    if (s.state == state) found.push_back(s.at);
+  }
+  return evidence::united(std::move(found));
+}
 
-/// A context by its handle; 0 as long as a process uses no more than one.
-using ContextId = std::uint64_t;
+model::DurationNs total(const Intervals& intervals) {
+  model::DurationNs sum = 0;
+  for (const Interval& i : intervals) sum += i.length();
+  return sum;
+}
 
-/// A stream of one process. Handles are of a context; per-thread default streams differ by thread.
-using StreamKey = std::tuple<ContextId, std::uint64_t, model::Tid>;
+std::vector<Gap> starved_gaps(const Context& context) {
+  std::vector<Gap> found;
+  for (const Stretch& s : context.stretches) {
+    if (s.state == State::kStarved)
+      found.push_back({s.at, context.pid, s.tid, s.open, s.confidence, s.proof});
+  }
+  return found;
+}
 
-struct Stream {
-  TimeNs last_submit = 0;
-  model::Tid submitter = 0;
-  TimeNs proved_until = 0;  // submits up to here are done
-};
+std::vector<Gap> silent_gaps(const Context& context) {
+  std::vector<Gap> found;
+  for (const evidence::Silence& s : context.silences)
+    found.push_back(
+        {s.at, context.pid, s.tid, s.open, model::Confidence::kEstimated, evidence::kNoCall});
+  return found;
+}
 
-/// A context whose handle is not known is one of its own: what a thread used before the attach, or
-/// got by a call that does not tell the handle, stays the same until the next change.
-constexpr ContextId kUnknownContext = ContextId{1} << 63;
+/// What lies in gaps of both. It is ended by whichever ends first, and began with the later one.
+std::vector<Gap> common(const std::vector<Gap>& a, const std::vector<Gap>& b) {
+  std::vector<Gap> both;
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    const Gap& ends = a[i].at.hi <= b[j].at.hi ? a[i] : b[j];
+    const Gap& begins = a[i].at.lo >= b[j].at.lo ? a[i] : b[j];
+    Gap gap = ends;
+    gap.at.lo = begins.at.lo;
+    gap.proof = begins.proof;
+    gap.confidence = worse(a[i].confidence, b[j].confidence);
+    gap.open = a[i].at.hi == b[j].at.hi ? a[i].open && b[j].open : ends.open;
+    if (gap.at.length() > 0) both.push_back(gap);
+    (a[i].at.hi <= b[j].at.hi ? i : j)++;
+  }
+  return both;
+}
 
-struct Thread {
-  ContextId context = 0;  // 0: not changed since the attach
-  TimeNs last_call = 0;
-};
-
-struct Record {
-  StreamKey stream;
-  TimeNs at = 0;
-};
-
-/// An event's last two records: a wait that was entered between them proves the earlier one.
-struct Event {
-  Record last, before;
-};
-
-/// What holds for all processes of a recording.
-struct Session {
-  Interval window;
-  std::vector<Interval> lost;             // times in which driver calls were lost
-  Confidence best = Confidence::kProven;  // likely where not every driver call was probed
-};
-
-/// What is known of one process's work.
-class Context {
- public:
-  Context(model::Pid pid, bool several_contexts, const Session& session)
-      : pid_(pid), several_(several_contexts), session_(session) {}
-
-  void take(const wst_api& call, Gaps& out) {
-    const auto entry = static_cast<TimeNs>(call.entry_ns);
-    Thread& thread = threads_[call.tid];
-    if (call.call == WST_API_CONTEXT) {
-      const bool told = call.event != WST_STREAM_UNKNOWN && call.event != 0;
-      thread.context = told ? call.event : kUnknownContext | ++unknown_contexts_ << 32;
-      return;
+std::vector<Gap> within(const std::vector<Gap>& gaps, const Intervals& where) {
+  std::vector<Gap> parts;
+  for (const Gap& gap : gaps) {
+    for (const Interval& at : evidence::common({gap.at}, where)) {
+      parts.push_back(gap);
+      parts.back().at = at;
     }
-    ContextId context = 0;
-    if (several_) context = thread.context ? thread.context : kUnknownContext | call.tid;
-    const StreamKey key{context, call.stream, call.stream == WST_STREAM_PER_THREAD ? call.tid : 0};
-    switch (call.call) {
-      case WST_API_SUBMIT: {
-        out.submits++;
-        close(static_cast<TimeNs>(call.h.ts), call.tid, false, out);
-        Stream& stream = streams_[key];
-        stream.last_submit = std::max(stream.last_submit, entry);
-        stream.submitter = submitter_ = call.tid;
-        break;
-      }
-      case WST_API_RECORD_EVENT: {
-        Event& event = events_[call.event];
-        event = {{key, entry}, event.last};
-        break;
-      }
-      case WST_API_SYNC_STREAM:
-      case WST_API_SYNC_COPY:
-        out.syncs++;
-        prove_stream(key, entry, call);
-        break;
-      case WST_API_SYNC_CONTEXT:
-        out.syncs++;
-        prove_context(context, entry, call);
-        break;
-      case WST_API_SYNC_EVENT:
-        out.syncs++;
-        prove_event(entry, call);
-        break;
-      default:
-        break;
+  }
+  return parts;
+}
+
+Device device_of(const std::vector<const Context*>& contexts, Interval window) {
+  Device device;
+  Intervals had_work, possibly;
+  std::optional<std::vector<Gap>> gaps, silences;
+  std::set<model::Pid> pids;
+  for (const Context* context : contexts) {
+    pids.insert(context->pid);
+    const auto work = of_state(*context, State::kHadWork);
+    had_work.insert(had_work.end(), work.begin(), work.end());
+    possibly.insert(possibly.end(), context->possibly_starved.begin(),
+                    context->possibly_starved.end());
+    gaps = gaps ? common(*gaps, starved_gaps(*context)) : starved_gaps(*context);
+    silences = silences ? common(*silences, silent_gaps(*context)) : silent_gaps(*context);
+  }
+  device.pids.assign(pids.begin(), pids.end());
+  device.gaps = std::move(*gaps);
+  Intervals known = evidence::united(std::move(had_work));
+  device.had_work_ns = total(known);
+  for (const Gap& gap : device.gaps) {
+    device.starved_ns += gap.at.length();
+    known.push_back(gap.at);
+  }
+  const auto not_known = evidence::without({window}, evidence::united(std::move(known)));
+  device.not_known_ns = total(not_known);
+  device.possibly_starved_ns =
+      total(evidence::common(evidence::united(std::move(possibly)), not_known));
+  device.silences = within(*silences, not_known);
+  return device;
+}
+
+/// Contexts that are known to share a device have one number. Without a list of the host's devices
+/// none do, but those of one process that have the same one in it, which are one already.
+std::vector<std::pair<int, std::vector<const Context*>>> by_device(
+    const model::Recording& recording, const evidence::Evidence& evidence) {
+  std::vector<std::pair<int, std::vector<const Context*>>> devices;
+  std::map<int, std::size_t> known;
+  for (const Context& context : evidence.contexts) {
+    const int index = model::device_index(recording, context.pid, context.device);
+    if (index < 0) {
+      devices.push_back({index, {&context}});
+      continue;
     }
-    thread.last_call = std::max(thread.last_call, entry);
+    const auto [place, fresh] = known.try_emplace(index, devices.size());
+    if (fresh) devices.push_back({index, {}});
+    devices[place->second].second.push_back(&context);
   }
-
-  /// The window's end: a gap that nothing ended lasts until there.
-  void finish(Gaps& out) { close(session_.window.hi, submitter_, true, out); }
-
- private:
-  /// A proof asked for before all probes were attached may not know of a submit.
-  bool usable(const wst_api& call) const {
-    return call.ret == 0 && static_cast<TimeNs>(call.entry_ns) >= session_.window.lo;
-  }
-
-  void prove_stream(const StreamKey& key, TimeNs until, const wst_api& call) {
-    // Calls whose stream is not known need not mean the same one: they prove nothing of each other.
-    if (!usable(call) || std::get<1>(key) == WST_STREAM_UNKNOWN) return;
-    Stream& stream = streams_[key];
-    stream.proved_until = std::max(stream.proved_until, until);
-    note_emptiness(call);
-  }
-
-  void prove_context(ContextId context, TimeNs until, const wst_api& call) {
-    if (!usable(call)) return;
-    TimeNs& proved = contexts_proved_[context];
-    proved = std::max(proved, until);
-    note_emptiness(call);
-  }
-
-  void prove_event(TimeNs entry, const wst_api& call) {
-    const auto event = events_.find(call.event);
-    if (event == events_.end()) return;
-    const bool again = event->second.last.at > entry;  // recorded again during the wait
-    const Record& record = again ? event->second.before : event->second.last;
-    if (record.at > 0 && record.at <= entry) prove_stream(record.stream, record.at, call);
-  }
-
-  TimeNs context_proved(ContextId context) const {
-    const auto proved = contexts_proved_.find(context);
-    return proved == contexts_proved_.end() ? 0 : proved->second;
-  }
-
-  void note_emptiness(const wst_api& call) {
-    const auto at = static_cast<TimeNs>(call.h.ts);
-    if (submitter_ == 0) submitter_ = call.tid;
-    if (empty_since_ || !empty(at)) return;
-    empty_since_ = at;
-    confidence_ = sure(call) ? session_.best : Confidence::kLikely;
-  }
-
-  /// Whether nothing but what was seen can be pending: a context-wide proof has excluded work from
-  /// before the attach, and no other thread was still inside its submit when the proof was asked
-  /// for.
-  bool sure(const wst_api& call) const {
-    if (several_ || context_proved(0) == 0) return false;
-    return std::all_of(streams_.begin(), streams_.end(), [&](const auto& s) {
-      const Stream& stream = s.second;
-      if (stream.submitter == call.tid || stream.submitter == 0) return true;
-      const auto thread = threads_.find(stream.submitter);
-      return thread != threads_.end() && thread->second.last_call > stream.last_submit &&
-             thread->second.last_call < static_cast<TimeNs>(call.entry_ns);
-    });
-  }
-
-  bool empty(TimeNs at) const {
-    for (const Interval& lost : session_.lost) {
-      if (lost.lo <= at && (several_ || lost.hi > context_proved(0))) return false;
-    }
-    return std::all_of(streams_.begin(), streams_.end(), [&](const auto& s) {
-      return s.second.last_submit <=
-             std::max(s.second.proved_until, context_proved(std::get<0>(s.first)));
-    });
-  }
-
-  void close(TimeNs at, model::Tid tid, bool open, Gaps& out) {
-    if (!empty_since_) return;
-    const Interval gap{std::max(*empty_since_, session_.window.lo),
-                       std::min(at, session_.window.hi)};
-    empty_since_.reset();
-    const bool doubtful =
-        std::any_of(session_.lost.begin(), session_.lost.end(),
-                    [&](const Interval& lost) { return lost.lo < gap.hi && lost.hi >= gap.lo; });
-    if (gap.length() > 0 && !doubtful) out.gaps.push_back({gap, pid_, tid, open, confidence_});
-  }
-
-  model::Pid pid_;
-  bool several_;  // it uses more than one context
-  const Session& session_;
-  std::map<model::Tid, Thread> threads_;
-  ContextId unknown_contexts_ = 0;
-  std::map<StreamKey, Stream> streams_;
-  std::map<std::uint64_t, Event> events_;
-  std::map<ContextId, TimeNs> contexts_proved_;
-  std::optional<TimeNs> empty_since_;
-  Confidence confidence_ = Confidence::kProven;
-  model::Tid submitter_ = 0;
-};
+  return devices;
+}
 
 }  // namespace
 
-Gaps find_gaps(const model::Recording& recording) {
-  Session session{recording.window(), {}, Confidence::kProven};
-  // What was submitted later went unseen.
-  if (const TimeNs until = recording.meta.api_until_ns; until > 0)
-    session.window.hi = std::min(session.window.hi, until);
-  if (!recording.meta.api_complete) session.best = Confidence::kLikely;
-  for (const wst_loss& loss : recording.losses) {
-    if (loss.loss_class != WST_LOST_API) continue;
-    session.lost.push_back({static_cast<TimeNs>(loss.first_ns), static_cast<TimeNs>(loss.last_ns)});
+std::vector<Device> find_gaps(const model::Recording& recording,
+                              const evidence::Evidence& evidence) {
+  std::vector<Device> devices;
+  for (const auto& [index, contexts] : by_device(recording, evidence)) {
+    devices.push_back(device_of(contexts, evidence.window));
+    devices.back().index = index;
   }
-  std::map<model::Pid, std::set<ContextId>> handles;
-  for (const wst_api& call : recording.api) {
-    auto& known = handles[call.tgid];
-    if (call.call == WST_API_CONTEXT && call.event != 0 && call.event != WST_STREAM_UNKNOWN) {
-      known.insert(call.event);
-    }
-  }
-  Gaps found;
-  std::map<model::Pid, Context> contexts;
-  for (const wst_api& call : recording.api) {
-    const bool several = handles[call.tgid].size() > 1;
-    if (!contexts.contains(call.tgid) && contexts.size() >= kMaxProcesses) continue;
-    contexts.try_emplace(call.tgid, call.tgid, several, session).first->second.take(call, found);
-  }
-  for (auto& [pid, context] : contexts) context.finish(found);
-  found.contexts = contexts.size();
-  std::stable_sort(found.gaps.begin(), found.gaps.end(), [](const Gap& a, const Gap& b) {
-    return std::pair(a.pid, a.at.lo) < std::pair(b.pid, b.at.lo);
-  });
-  return found;
+  return devices;
 }
 
 }  // namespace whystall::gaps

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "evidence/evidence.h"
 #include "gaps/gaps.h"
 #include "ledger/names.h"
 #include "timeline/timeline.h"
@@ -51,8 +52,14 @@ Key key_of(const Leaf& leaf, model::Pid launcher, const Names& names) {
     case Cause::kCpuThrottled:
     case Cause::kCpuWaiting:
     case Cause::kWaitSleep:
+    case Cause::kWaitIdle:
+    case Cause::kWaitPolling:
       if (o.pid == launcher) return {leaf.cause, "", 0, o.pid};
       return {leaf.cause, names.process(o.pid), 0, 0};
+    case Cause::kGpuSync:
+    case Cause::kGpuTransfer:
+    case Cause::kGpuAlloc:
+      return {leaf.cause, names.call(o.symbol), 0, o.pid};
     case Cause::kGpuLaunch:
     case Cause::kUnknown:
       return {leaf.cause, "", 0, 0};
@@ -101,13 +108,15 @@ class Ledger {
     }
   }
 
-  /// Most time first; what is not known comes last.
+  /// Most time first; what nobody asked for, and what is not known, come last.
   std::vector<Finding> findings() {
     std::vector<Finding> all;
     for (auto& [key, account] : accounts_) all.push_back(finish(account));
-    std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
-      return std::pair(a.cause == Cause::kUnknown, -a.ns) <
-             std::pair(b.cause == Cause::kUnknown, -b.ns);
+    const auto last = [](const Finding& f) {
+      return f.cause == Cause::kUnknown ? 2 : f.cause == Cause::kWaitIdle ? 1 : 0;
+    };
+    std::stable_sort(all.begin(), all.end(), [&](const Finding& a, const Finding& b) {
+      return std::pair(last(a), -a.ns) < std::pair(last(b), -b.ns);
     });
     return all;
   }
@@ -163,6 +172,97 @@ class Ledger {
 
 }  // namespace
 
+namespace {
+
+/// Charges what a list of gaps went to.
+class Charges {
+ public:
+  Charges(const model::Recording& recording, const walk::Walks& walks, const Names& names)
+      : recording_(recording), walks_(walks), ledger_(names) {}
+
+  void walk(const gaps::Gap& gap) {
+    auto leaves = walks_.walk(gap);
+    lower_where_lost(leaves, recording_);
+    add(leaves, gap);
+  }
+
+  void add(const std::vector<Leaf>& leaves, const gaps::Gap& gap) {
+    for (const Leaf& leaf : leaves) {
+      charged_ += leaf.at.length();
+      if (leaf.cause == Cause::kWaitIdle) no_demand_ += leaf.at.length();
+      ledger_.charge(leaf, gaps_, gap.pid);
+    }
+    gaps_++;
+  }
+
+  DurationNs charged() const { return charged_; }
+  DurationNs no_demand() const { return no_demand_; }
+  std::vector<Finding> findings() { return ledger_.findings(); }
+
+ private:
+  const model::Recording& recording_;
+  const walk::Walks& walks_;
+  Ledger ledger_;
+  DurationNs charged_ = 0, no_demand_ = 0;
+  std::size_t gaps_ = 0;
+};
+
+bool is_synchronise(const wst_api& call) {
+  return call.call == WST_API_SYNC_STREAM || call.call == WST_API_SYNC_CONTEXT ||
+         call.call == WST_API_SYNC_EVENT || call.call == WST_API_SYNC_COPY;
+}
+
+template <typename Value>
+std::vector<Value> most_time_first(const std::map<std::string, Value>& by_name) {
+  std::vector<Value> all;
+  for (const auto& [name, value] : by_name) all.push_back(value);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Value& a, const Value& b) { return a.ns > b.ns; });
+  return all;
+}
+
+std::vector<model::LongCalls> long_calls(const model::Recording& recording, const Names& names) {
+  std::map<std::string, model::LongCalls> by_name;
+  const model::Interval window = recording.window();
+  for (const wst_api& call : recording.api) {
+    const bool copies = call.call == WST_API_COPY || call.call == WST_API_SYNC_COPY;
+    if ((!copies && call.call != WST_API_MEMORY) || call.ret == WST_API_OPEN) continue;
+    const DurationNs ns =
+        static_cast<model::TimeNs>(call.h.ts) - static_cast<model::TimeNs>(call.entry_ns);
+    if (ns < static_cast<DurationNs>(WST_API_LONG_NS) ||
+        static_cast<model::TimeNs>(call.entry_ns) < window.lo ||
+        static_cast<model::TimeNs>(call.h.ts) > window.hi)
+      continue;
+    model::LongCalls& all = by_name[names.call(call.symbol)];
+    all.call = names.call(call.symbol);
+    all.copies = copies;
+    all.calls++;
+    if (__builtin_add_overflow(all.bytes, call.bytes, &all.bytes)) all.bytes = 0;
+    all.ns += ns;
+    all.longest_ns = std::max(all.longest_ns, ns);
+  }
+  return most_time_first(by_name);
+}
+
+model::DeviceTime device_time(const gaps::Device& device, const model::Meta& meta) {
+  model::DeviceTime time;
+  time.starved_ns = device.starved_ns;
+  time.had_work_ns = device.had_work_ns;
+  time.not_known_ns = device.not_known_ns;
+  for (const model::Pid pid : device.pids) {
+    model::TargetProcess process{pid, "", ""};
+    for (const auto* list : {&meta.targets, &meta.device_processes}) {
+      for (const model::TargetProcess& known : *list) {
+        if (known.pid == pid) process = known;
+      }
+    }
+    time.processes.push_back(std::move(process));
+  }
+  return time;
+}
+
+}  // namespace
+
 model::Diagnosis diagnose(const model::Recording& recording) {
   model::Diagnosis d;
   d.meta = recording.meta;
@@ -174,35 +274,52 @@ model::Diagnosis diagnose(const model::Recording& recording) {
 
   const timeline::Timeline timeline(recording);
   const Names names(recording);
-  const gaps::Gaps found = gaps::find_gaps(recording);
-  d.submits = found.submits;
-  d.syncs = found.syncs;
+  const walk::Walks walks(recording, timeline);
+  const evidence::Evidence evidence = evidence::find_evidence(recording, timeline);
+  const auto devices = gaps::find_gaps(recording, evidence);
+  d.submits = evidence.submits;
+  d.syncs = evidence.syncs;
+  d.queries = evidence.queries;
+  d.processes = evidence.processes;
 
-  Ledger ledger(names);
-  DurationNs charged = 0;
-  for (std::size_t i = 0; i < found.gaps.size(); i++) {
-    const gaps::Gap& gap = found.gaps[i];
-    std::vector<Leaf> leaves;
-    if (gap.at.length() < gaps::kMicroGapNs) {
-      d.micro_gaps++;
-      d.micro_gap_ns += gap.at.length();
-      leaves.push_back({gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}});
-    } else {
+  Charges starved(recording, walks, names), silent(recording, walks, names);
+  std::map<std::string, model::Exposure> exposures;
+  for (const gaps::Device& device : devices) {
+    d.devices.push_back(device_time(device, recording.meta));
+    d.had_work_ns += device.had_work_ns;
+    d.not_known_ns += device.not_known_ns;
+    d.possibly_starved_ns += device.possibly_starved_ns;
+    for (const gaps::Gap& gap : device.gaps) {
+      if (gap.at.length() < gaps::kMicroGapNs) {
+        d.micro_gaps++;
+        d.micro_gap_ns += gap.at.length();
+        starved.add({{gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}}}, gap);
+        continue;
+      }
       d.gaps++;
       d.starved_ns += gap.at.length();
       if (gap.confidence == model::Confidence::kProven) d.starved_proven_ns += gap.at.length();
-      leaves = walk::walk_gap(gap, recording, timeline);
-      lower_where_lost(leaves, recording);
+      starved.walk(gap);
+      if (gap.proof == evidence::kNoCall || !is_synchronise(recording.api[gap.proof])) continue;
+      const std::string call = names.call(recording.api[gap.proof].symbol);
+      model::Exposure& exposed = exposures[call];
+      exposed.call = call;
+      exposed.ns += gap.at.length();
+      exposed.gaps++;
     }
-    for (const Leaf& leaf : leaves) {
-      charged += leaf.at.length();
-      ledger.charge(leaf, i, gap.pid);
+    for (const gaps::Gap& silence : device.silences) {
+      d.silent_ns += silence.at.length();
+      silent.walk(silence);
     }
   }
-  d.contexts = std::max<std::uint64_t>(1, found.contexts);
-  d.unproven_ns = d.observed_ns() - d.starved_ns - d.micro_gap_ns;
-  d.conservation_error_ns = d.stalled_ns() - charged;
-  d.findings = ledger.findings();
+  d.contexts = std::max<std::size_t>(1, devices.size());
+  if (devices.empty()) d.not_known_ns = d.window_ns;
+  d.no_demand_ns = starved.no_demand();
+  d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charged();
+  d.findings = starved.findings();
+  d.silence_findings = silent.findings();
+  d.exposures = most_time_first(exposures);
+  d.long_calls = long_calls(recording, names);
   return d;
 }
 

@@ -181,6 +181,16 @@ std::string Names::process(model::Pid pid) const {
   return "?";
 }
 
+std::string Names::call(std::uint16_t symbol) const {
+  const auto& symbols = recording_.meta.api_symbols;
+  if (symbol >= symbols.size() || symbols[symbol].empty()) return "a driver call";
+  std::string_view name = symbols[symbol];
+  for (const std::string_view suffix : {"_ptsz", "_ptds", "_v2", "_v3", "_v4"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
+  return std::string(name);
+}
+
 std::string Names::file(const model::FileKey& key) const {
   const auto file = recording_.files.find(key);
   if (file != recording_.files.end())
@@ -233,9 +243,18 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
     case model::Cause::kCpuThrottled:
     case model::Cause::kCpuWaiting:
     case model::Cause::kWaitSleep:
+    case model::Cause::kWaitIdle:
+    case model::Cause::kWaitPolling:
       object.kind = "thread";
       object.comm = comm(id.tid);
       object.name = thread(id.tid);
+      break;
+    case model::Cause::kGpuSync:
+    case model::Cause::kGpuTransfer:
+    case model::Cause::kGpuAlloc:
+      object.kind = "call";
+      object.comm = comm(id.tid);
+      object.name = call(id.symbol) + " by " + thread(id.tid);
       break;
     case model::Cause::kUnknown:
       object.kind = "reason";

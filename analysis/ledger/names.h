@@ -18,6 +18,7 @@ class Names {
   std::string thread(model::Tid tid) const;   // "python3 4821"
   std::string comm(model::Tid tid) const;     // "python3", or "?" when the task was never announced
   std::string process(model::Pid pid) const;  // by the name of its main thread, else of what ran
+  std::string call(std::uint16_t symbol) const;  // "cuStreamSynchronize", variants as one
   std::string file(const model::FileKey& key) const;
   std::string fs_type(const model::FileKey& key) const;
   std::string chain(

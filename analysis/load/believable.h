@@ -37,7 +37,7 @@ inline bool believable(const wst_slice& r) {
   return believable(r.h.ts, r.start_ns);
 }
 inline bool believable(const wst_api& r) {
-  return believable(r.h.ts, r.entry_ns);
+  return believable(r.h.ts, r.entry_ns, r.last_ns);
 }
 inline bool believable(const wst_loss& r) {
   return believable(r.h.ts, r.first_ns, r.last_ns);
@@ -61,6 +61,7 @@ inline bool believable(const wst_sample& r) {
 /// What these records had in format 1.0; fields were added behind.
 constexpr std::size_t kFirstTaskBytes = 56;
 constexpr std::size_t kFirstWaitBytes = 144;
+constexpr std::size_t kFirstApiBytes = 56;
 
 template <typename Record>
 bool fits(std::span<const std::byte> bytes, std::size_t least = sizeof(Record)) {
@@ -99,7 +100,7 @@ inline bool fits(std::uint8_t kind, std::span<const std::byte> bytes) {
     case WST_FILE:
       return file_fits(bytes);
     case WST_API:
-      return fits<wst_api>(bytes);
+      return fits<wst_api>(bytes, kFirstApiBytes);
     case WST_LOSS:
       return fits<wst_loss>(bytes);
     case WST_SUMS:

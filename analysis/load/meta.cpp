@@ -40,6 +40,21 @@ void take_cost(model::Meta& meta, const json& measurements) {
   if (count > 0 && std::isfinite(sum)) meta.cost_cpu_share = sum / static_cast<double>(count);
 }
 
+void take_shed(model::Meta& meta, const json& list) {
+  auto number = [](const json& one, const char* key) {
+    const auto it = one.find(key);
+    const double value = it != one.end() && it->is_number() ? it->get<double>() : 0;
+    return std::isfinite(value) && value >= 0 ? value : 0;
+  };
+  meta.shed.clear();
+  for (const json& one : list) {
+    if (!one.is_object()) continue;
+    const double at = number(one, "at_ns");
+    meta.shed.push_back({one.value("source", ""), at < 1e18 ? static_cast<model::TimeNs>(at) : 0,
+                         number(one, "cpu_share"), number(one, "calls_per_second")});
+  }
+}
+
 void take(model::Meta& meta, const json& j) {
   auto text = [&](const char* key, std::string& to) {
     if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
@@ -83,6 +98,7 @@ void take(model::Meta& meta, const json& j) {
   processes("targets", meta.targets);
   processes("device_processes", meta.device_processes);
   time("api_until_ns", meta.api_until_ns);
+  if (auto it = j.find("shed"); it != j.end() && it->is_array()) take_shed(meta, *it);
   if (auto it = j.find("cost"); it != j.end() && it->is_array()) take_cost(meta, *it);
 }
 

@@ -33,38 +33,91 @@ struct Finding {
   std::vector<FindingObject> objects;            // most time first; their ns sum to ns
 };
 
+/// Starved time that began with the return of one kind of call: had the program not waited there,
+/// the work that came late could have been given to the device before. A second view of the same
+/// time, beside its causes.
+struct Exposure {
+  std::string call;  // "cuStreamSynchronize"
+  DurationNs ns = 0;
+  std::uint64_t gaps = 0;
+};
+
+/// Calls of one kind that took long, by their own time: copies from or to pageable memory,
+/// allocations. Not part of any sum.
+struct LongCalls {
+  std::string call;
+  bool copies = false;  // otherwise they give or take memory
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;  // 0: not told
+  DurationNs ns = 0;
+  DurationNs longest_ns = 0;
+};
+
+/// One device, or what must be counted as one; see gaps::Device.
+struct DeviceTime {
+  std::vector<TargetProcess> processes;
+  DurationNs starved_ns = 0, had_work_ns = 0, not_known_ns = 0;
+};
+
 /// The answer. Every output prints this and computes nothing of its own but rounding. All sums are
-/// exact: starved + micro_gaps + unproven = observed, and the findings sum to starved + micro_gaps.
+/// exact: starved + micro_gaps + had_work + not_known = observed; the findings sum to
+/// starved + micro_gaps, those of no demand to no_demand, and the rest of them to stalled.
 struct Diagnosis {
   Meta meta;
   LoadStats load;
   DurationNs window_ns = 0;
-  std::uint64_t contexts = 1;  // processes that used the device, each counted for itself
+  std::uint64_t contexts = 1;   // devices, or processes that each count as if they had one
+  std::uint64_t processes = 0;  // that called the driver
+  std::vector<DeviceTime> devices;
   DurationNs starved_ns = 0;
-  DurationNs starved_proven_ns = 0;  // of it: begun by a context-wide proof
+  DurationNs starved_proven_ns = 0;  // of it: begun by a proof that covers all
+  DurationNs no_demand_ns = 0;       // of it: waiting for somebody to ask for work
   DurationNs micro_gap_ns = 0;
-  DurationNs unproven_ns = 0;  // had work, or not known
+  DurationNs had_work_ns = 0;
+  DurationNs not_known_ns = 0;
+  DurationNs possibly_starved_ns = 0;  // of what is not known: a synchronise may have returned late
+  DurationNs silent_ns = 0;            // of what is not known: nothing was submitted
   std::uint64_t gaps = 0;
   std::uint64_t micro_gaps = 0;
   std::uint64_t submits = 0;
   std::uint64_t syncs = 0;
+  std::uint64_t queries = 0;
   std::uint64_t lost_records = 0;
   std::uint64_t storage_misses = 0;  // scheduler events of tasks that the tracer did not know yet
   DurationNs conservation_error_ns = 0;
   std::vector<Finding> findings;
+  std::vector<Finding> silence_findings;  // sum to silent_ns
+  std::vector<Exposure> exposures;        // most time first
+  std::vector<LongCalls> long_calls;      // most time first
 
   DurationNs observed_ns() const {
     DurationNs sum = 0;  // a hostile recording may name any number of processes
     const bool overflow = __builtin_mul_overflow(window_ns, contexts, &sum);
     return overflow ? std::numeric_limits<DurationNs>::max() : sum;
   }
-  DurationNs stalled_ns() const { return starved_ns + micro_gap_ns; }
+  /// Idle time that somebody waited for: without what no request was there for.
+  DurationNs stalled_ns() const { return starved_ns + micro_gap_ns - no_demand_ns; }
   DurationNs explained_ns() const {
     DurationNs sum = 0;
     for (const Finding& f : findings) {
-      if (f.cause != Cause::kUnknown) sum += f.ns;
+      if (f.cause != Cause::kUnknown && f.cause != Cause::kWaitIdle) sum += f.ns;
     }
     return sum;
+  }
+  /// How much more the first finding has than the second. What is not known, if it is less, cannot
+  /// change which is first.
+  DurationNs lead_ns() const {
+    DurationNs first = 0, second = 0;
+    for (const Finding& f : findings) {
+      if (f.cause == Cause::kWaitIdle || f.cause == Cause::kUnknown) continue;
+      if (f.ns > first) {
+        second = first;
+        first = f.ns;
+      } else if (f.ns > second) {
+        second = f.ns;
+      }
+    }
+    return first - second;
   }
 };
 

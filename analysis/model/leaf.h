@@ -19,15 +19,21 @@ enum class Cause {
   kCpuBusy,
   kIpcWorker,
   kWaitSleep,
+  kWaitIdle,
+  kWaitPolling,
   kGpuLaunch,
+  kGpuSync,
+  kGpuTransfer,
+  kGpuAlloc,
   kObserver,
   kUnknown,
 };
 
 constexpr std::string_view cause_name(Cause cause) {
-  constexpr std::array<std::string_view, 11> kNames = {
+  constexpr std::array<std::string_view, 16> kNames = {
       "storage.read", "lock.user",  "cpu.contention", "cpu.throttled", "cpu.waiting", "cpu.busy",
-      "ipc.worker",   "wait.sleep", "gpu.launch",     "observer",      "unknown"};
+      "ipc.worker",   "wait.sleep", "wait.idle",      "wait.polling",  "gpu.launch",  "gpu.sync",
+      "gpu.transfer", "gpu.alloc",  "observer",       "unknown"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
@@ -84,6 +90,8 @@ struct Hop {
   std::uint8_t file_kind = WST_FILE_NONE;
 };
 
+constexpr std::uint16_t kNoSymbol = 0xffff;
+
 /// What a leaf names. Which fields count depends on the cause.
 struct Object {
   FileKey file = {};          // storage.read
@@ -91,7 +99,8 @@ struct Object {
   Tid tid = 0;                // lock.user: the holder; cpu.busy, wait.sleep: the thread
   Pid pid =
       0;  // the process of that thread; cpu.contention: who ran; ipc.worker: whom it waited for
-  bool slept = false;  // lock.user: the holder slept (otherwise it computed)
+  bool slept = false;                // lock.user: the holder slept (otherwise it computed)
+  std::uint16_t symbol = kNoSymbol;  // gpu.*: the driver's call, by Meta::api_symbols
   Reason reason = Reason::kNone;
   auto operator<=>(const Object&) const = default;
 };

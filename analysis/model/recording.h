@@ -59,6 +59,14 @@ struct TargetProcess {
   std::string command;
 };
 
+/// A source that was given up to keep within the budget.
+struct Shed {
+  std::string source;
+  TimeNs at_ns = 0;
+  double cpu_share = 0;
+  double calls_per_second = 0;  // of the driver
+};
+
 /// What capture says of itself, from the META chunks.
 struct Meta {
   std::string whystall;
@@ -77,6 +85,7 @@ struct Meta {
   TimeNs wall_start_ns = 0;
   TimeNs api_until_ns = 0;  // when the driver's calls were no longer watched; 0: to the end
   std::vector<TargetProcess> device_processes;  // those that have loaded the driver
+  std::vector<Shed> shed;
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
 };
 
@@ -126,5 +135,11 @@ struct Recording {
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }
 };
+
+/// Which of the host's devices a process means by its own number (-1: not known); -1 when that
+/// cannot be told. Without a list of the host's devices it never can.
+inline int device_index(const Recording&, Pid, std::int64_t) {
+  return -1;
+}
 
 }  // namespace whystall::model

@@ -33,6 +33,11 @@ ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
   } else if (o.kind == "process") {
     j["pid"] = o.id.pid;
     j["comm"] = printable(o.comm);
+  } else if (o.kind == "call") {
+    j["call"] = printable(o.name.substr(0, o.name.find(' ')));
+    j["tid"] = o.id.tid;
+    j["pid"] = o.id.pid;
+    j["comm"] = printable(o.comm);
   } else if (o.kind == "thread") {
     j["tid"] = o.id.tid;
     j["pid"] = o.id.pid;
@@ -43,6 +48,10 @@ ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
 
 double share(model::DurationNs part, model::DurationNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+double per_second(std::uint64_t count, model::DurationNs in) {
+  return in > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(in) : 0;
 }
 
 ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
@@ -81,6 +90,34 @@ std::string render_json(const model::Diagnosis& d) {
   if (m.cost_cpu_share >= 0) cost = m.cost_cpu_share;
   ordered_json findings = ordered_json::array();
   for (const auto& f : d.findings) findings.push_back(finding_json(f, d.stalled_ns()));
+  ordered_json silences = ordered_json::array(), devices = ordered_json::array(),
+               exposures = ordered_json::array(), long_calls = ordered_json::array(),
+               shed = ordered_json::array();
+  for (const auto& f : d.silence_findings) silences.push_back(finding_json(f, d.silent_ns));
+  for (const auto& device : d.devices) {
+    ordered_json processes = ordered_json::array();
+    for (const auto& process : device.processes) processes.push_back(process_json(process));
+    devices.push_back({{"processes", processes},
+                       {"starved_ns", device.starved_ns},
+                       {"had_work_ns", device.had_work_ns},
+                       {"not_known_ns", device.not_known_ns}});
+  }
+  for (const auto& e : d.exposures)
+    exposures.push_back({{"call", printable(e.call)}, {"ns", e.ns}, {"gaps", e.gaps}});
+  for (const auto& l : d.long_calls) {
+    long_calls.push_back({{"call", printable(l.call)},
+                          {"kind", l.copies ? "copy" : "memory"},
+                          {"calls", l.calls},
+                          {"bytes", l.bytes},
+                          {"ns", l.ns},
+                          {"longest_ns", l.longest_ns}});
+  }
+  for (const auto& s : m.shed) {
+    shed.push_back({{"source", printable(s.source)},
+                    {"at_ns", s.at_ns},
+                    {"cpu_share", s.cpu_share},
+                    {"calls_per_second", s.calls_per_second}});
+  }
   const ordered_json j = {{"schema_version", kSchemaVersion},
                           {"whystall", m.whystall},
                           {"window",
@@ -100,12 +137,21 @@ std::string render_json(const model::Diagnosis& d) {
                           {"starved_ns", d.starved_ns},
                           {"starved_proven_ns", d.starved_proven_ns},
                           {"micro_gap_ns", d.micro_gap_ns},
-                          {"unproven_ns", d.unproven_ns},
+                          {"had_work_ns", d.had_work_ns},
+                          {"not_known_ns", d.not_known_ns},
+                          {"no_demand_ns", d.no_demand_ns},
+                          {"possibly_starved_ns", d.possibly_starved_ns},
+                          {"silent_ns", d.silent_ns},
+                          {"stalled_ns", d.stalled_ns()},
                           {"explained_ns", d.explained_ns()},
+                          {"lead_ns", d.lead_ns()},
+                          {"devices", devices},
                           {"gaps", d.gaps},
                           {"micro_gaps", d.micro_gaps},
                           {"submits", d.submits},
                           {"syncs", d.syncs},
+                          {"queries", d.queries},
+                          {"launches_per_second", per_second(d.submits, d.window_ns)},
                           {"lost_records", d.lost_records},
                           {"storage_misses", d.storage_misses},
                           {"api_complete", m.api_complete},
@@ -119,7 +165,11 @@ std::string render_json(const model::Diagnosis& d) {
                             {"dropped_ns", d.load.dropped_ns},
                             {"ended", !d.load.no_end}}},
                           {"conservation_error_ns", d.conservation_error_ns},
-                          {"findings", findings}};
+                          {"shed", shed},
+                          {"findings", findings},
+                          {"silence_findings", silences},
+                          {"exposed_by", exposures},
+                          {"long_calls", long_calls}};
   return j.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -23,8 +23,12 @@ struct Detail {
   std::size_t shown;  // findings with lines of their own; the rest share one
   int first_chain;    // lines for the chain of the first
   int other_chains;   // of each other one
+  bool notes;         // whether there is room for other views
 };
-constexpr Detail kDetails[] = {{4, 2, 2}, {4, 2, 1}, {3, 2, 1}, {3, 2, 0}, {2, 1, 0}, {1, 1, 0}};
+constexpr Detail kDetails[] = {{4, 2, 2, true}, {4, 2, 1, true}, {3, 2, 1, true}, {3, 2, 0, true},
+                               {2, 1, 0, true}, {1, 1, 0, true}, {1, 1, 0, false}};
+/// Lines that do not grow with the terminal.
+constexpr int kNarrow = 80;
 
 struct Paint {
   bool on;
@@ -67,24 +71,51 @@ std::string heading(const Diagnosis& d, int columns) {
   return cut(cut(who, std::max(12, columns - width(rest))) + rest, columns) + "\n";
 }
 
+std::string whose(const Diagnosis& d) {
+  const std::size_t processes = d.devices.size() == 1 ? d.devices.front().processes.size() : 1;
+  if (d.contexts > 1)
+    return format("sum of %llu processes", static_cast<unsigned long long>(d.contexts));
+  return processes > 1 ? format("%zu processes", processes) : "this process only";
+}
+
 std::string coverage(const Diagnosis& d) {
   const DurationNs likely = d.starved_ns - d.starved_proven_ns;
   std::string sure = "proven";
   if (likely > 0) sure = d.starved_proven_ns == 0 ? "likely" : seconds(likely) + " of it likely";
-  const std::string whose = d.contexts == 1 ? "this process only"
-                                            : format("sum of %llu processes",
-                                                     static_cast<unsigned long long>(d.contexts));
-  std::string text = "Device, " + whose + ": starved " + percent(d.starved_ns, d.observed_ns()) +
+  std::string text = "Device, " + whose(d) + ": starved " + percent(d.starved_ns, d.observed_ns()) +
                      " (" + seconds(d.starved_ns) + ", " + sure + ")\n";
-  text += "  had work or not known " + percent(d.unproven_ns, d.observed_ns());
+  text += "  had work " + percent(d.had_work_ns, d.observed_ns()) + "   not known " +
+          percent(d.not_known_ns, d.observed_ns());
   if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.observed_ns());
   return text + "\n";
+}
+
+/// What is known of the time that is neither proved idle nor proved busy, and of idle time that
+/// nobody waited for.
+std::string beside(const Diagnosis& d) {
+  std::string text;
+  if (d.no_demand_ns > 0)
+    text += "  no demand " + percent(d.no_demand_ns, d.observed_ns()) + " (" +
+            seconds(d.no_demand_ns) + " of the starved): no request was there\n";
+  std::string parts;
+  if (d.silent_ns > 0) {
+    parts = seconds(d.silent_ns) + " without a launch";
+    if (!d.silence_findings.empty()) {
+      const Finding& first = d.silence_findings.front();
+      parts +=
+          " (" + percent(first.ns, d.silent_ns) + " " + std::string(cause_name(first.cause)) + ")";
+    }
+  }
+  if (d.possibly_starved_ns > 0)
+    parts += (parts.empty() ? "" : ", ") + seconds(d.possibly_starved_ns) + " possibly starved";
+  if (!parts.empty()) text += "  of the not known: " + parts + "\n";
+  return text;
 }
 
 /// What there is to say when no stall was proved.
 std::string nothing_proved(const Diagnosis& d) {
   if (d.submits == 0 && d.syncs == 0) return "No call to the device was seen in this time.\n";
-  if (d.syncs == 0) {
+  if (d.syncs + d.queries == 0) {
     return "The program gave the device work, but no wait for it ended in this time, so the\n"
            "driver's calls alone cannot prove that it was ever idle.\n";
   }
@@ -163,7 +194,7 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint, const
   for (const Finding& f : d.findings) {
     if (f.cause == Cause::kUnknown)
       unknown = &f;
-    else
+    else if (f.cause != Cause::kWaitIdle)  // nobody waited for that
       known.push_back(&f);
   }
   const std::size_t shown = known.size() <= detail.shown + 1 ? known.size() : detail.shown;
@@ -183,6 +214,41 @@ std::string table(const Diagnosis& d, const TextStyle& style, Paint paint, const
   }
   if (known.size() > shown) text += rows.rest(shares[shown], rest, known.size() - shown);
   if (unknown) text += rows.row(0, shares[shown + 1], *unknown, 0);
+  return text;
+}
+
+/// The time that shares are of, and what the rest could change.
+std::string basis(const Diagnosis& d) {
+  std::string text = "Shares are of the " + seconds(d.stalled_ns()) + " proved idle";
+  if (d.not_known_ns * 20 > d.observed_ns()) {
+    text += "; the " + seconds(d.not_known_ns) + " not known\n" +
+            (d.lead_ns() > d.not_known_ns ? "cannot change place 1" : "may change the order");
+  }
+  return text + ".\n";
+}
+
+/// Other views of the same time, and what is worth knowing beside it.
+std::string notes(const Diagnosis& d) {
+  std::string text;
+  if (!d.exposures.empty() && d.exposures.front().ns * 10 > d.stalled_ns()) {
+    const model::Exposure& e = d.exposures.front();
+    text += format("%s of it came after a return from ", seconds(e.ns).c_str()) +
+            printable(e.call) + format(" (%llu times).\n", static_cast<unsigned long long>(e.gaps));
+  }
+  std::string calls;
+  for (std::size_t i = 0; i < d.long_calls.size() && i < 2; i++) {
+    const model::LongCalls& l = d.long_calls[i];
+    calls += (calls.empty() ? "" : ", ") + printable(l.call) + " " + seconds(l.ns) +
+             format(" (%llu)", static_cast<unsigned long long>(l.calls));
+  }
+  if (!calls.empty()) text += fit("Long driver calls: " + calls + ".", kNarrow) + "\n";
+  for (const model::Shed& shed : d.meta.shed) {
+    if (shed.source.rfind("driver", 0) != 0) continue;
+    text += format("From %s on ",
+                   seconds(std::max<DurationNs>(0, shed.at_ns - d.meta.start_ns)).c_str()) +
+            printable(shed.source) +
+            format(" unwatched, to keep the budget: %.0f calls/s.\n", shed.calls_per_second);
+  }
   return text;
 }
 
@@ -211,16 +277,16 @@ std::string warnings(const Diagnosis& d) {
 std::string render_text(const Diagnosis& d, const TextStyle& style) {
   const Paint paint{style.color};
   const std::string head = paint.bold(heading(d, style.columns));
-  if (d.stalled_ns() == 0) return head + nothing_proved(d) + warnings(d);
+  if (d.stalled_ns() == 0) {
+    std::string text = head;
+    if (d.submits + d.syncs + d.queries > 0) text += coverage(d) + beside(d);
+    return text + nothing_proved(d) + notes(d) + warnings(d);
+  }
   std::string text;
   for (const Detail& detail : kDetails) {
-    text = head + coverage(d) + percent(d.explained_ns(), d.stalled_ns()) +
-           " of the stall explained.\n\n" + table(d, style, paint, detail) +
-           "\nShares are of the " + seconds(d.stalled_ns()) + " idle by the driver's calls";
-    if (d.unproven_ns * 10 > d.observed_ns()) {
-      text += "; the other " + seconds(d.unproven_ns) + "\nmay hide more";
-    }
-    text += ".\n" + warnings(d);
+    text = head + coverage(d) + beside(d) + percent(d.explained_ns(), d.stalled_ns()) +
+           " of the stall explained.\n\n" + table(d, style, paint, detail) + "\n" + basis(d) +
+           (detail.notes ? notes(d) : "") + warnings(d);
     if (std::count(text.begin(), text.end(), '\n') <= kLines) break;
   }
   return text;

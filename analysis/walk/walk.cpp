@@ -39,9 +39,12 @@ bool is_served_fs(std::string_view fs) {
 
 class Walker {
  public:
-  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Pid whystall,
-         Confidence start)
-      : recording_(recording), timeline_(timeline), whystall_(whystall), confidence_(start) {}
+  Walker(const Walks& walks, Confidence start)
+      : walks_(walks),
+        recording_(walks.recording),
+        timeline_(walks.timeline),
+        whystall_(recording_.meta.whystall_pid),
+        confidence_(start) {}
 
   void walk(Tid tid, Interval at, Edge edge) {
     if (chain_.size() >= kMaxDepth) return unknown(at, tid, Reason::kTooDeep);
@@ -49,6 +52,7 @@ class Walker {
       if (hop.tid == tid) return unknown(at, tid, Reason::kMutualWait);
     }
     chain_.push_back({tid, -1, WST_FILE_NONE});
+    const wst_api* outer_call = call_;
     TimeNs hi = at.hi;
     while (hi > at.lo) {
       const Piece* piece = timeline_.before(tid, hi);
@@ -58,10 +62,10 @@ class Walker {
         hi = lo;
         continue;
       }
-      const Interval part{std::max(at.lo, piece->at.lo), std::min(hi, piece->at.hi)};
-      step(tid, *piece, {part.lo, hi}, edge);
-      hi = part.lo;
+      const TimeNs lo = std::max(at.lo, piece->at.lo);
+      hi = within_one_call(tid, *piece, {lo, hi}, edge);
     }
+    call_ = outer_call;
     chain_.pop_back();
   }
 
@@ -72,6 +76,17 @@ class Walker {
   }
 
  private:
+  /// Takes as much of the end of `at` as lies in one driver call or in none; returns where that
+  /// begins.
+  TimeNs within_one_call(Tid tid, const Piece& piece, Interval at, Edge edge) {
+    call_ = walks_.calls.before(tid, at.hi);
+    const TimeNs begin =
+        call_ ? static_cast<TimeNs>(call_->entry_ns) : walks_.calls.ended_before(tid, at.hi);
+    at.lo = std::max(at.lo, begin);
+    step(tid, piece, at, edge);
+    return at.lo;
+  }
+
   void step(Tid tid, const Piece& piece, Interval at, Edge edge) {
     model::Hop& hop = chain_.back();
     hop.nr = -1;
@@ -94,7 +109,27 @@ class Walker {
     }
   }
 
+  /// What time inside a driver call is charged to.
+  void inside_driver(Tid tid, Interval at) {
+    Cause cause = Cause::kGpuSync;
+    if (call_->call == WST_API_COPY) cause = Cause::kGpuTransfer;
+    if (call_->call == WST_API_MEMORY) cause = Cause::kGpuAlloc;
+    emit(at, cause, confidence_, {.tid = tid, .pid = pid_of(tid), .symbol = call_->symbol});
+  }
+
+  /// Asleep in the driver until the device, or a thread of the driver's own, woke it. For anything
+  /// else the wait is what it is anywhere.
+  bool waits_for_device(const wst_wait& wait) const {
+    if (!(wait.flags & WST_WAIT_WOKEN) || wait.waker_context != WST_CTX_TASK) return true;
+    const auto waker = recording_.tasks.find(wait.waker_tid);
+    return waker != recording_.tasks.end() && waker->second.comm.starts_with("cuda-Evt");
+  }
+
   void running(Tid tid, Interval at, Edge edge) {
+    if (call_) return inside_driver(tid, at);
+    if (walks_.polling.yields(tid, at))
+      return emit(at, Cause::kWaitPolling, worse(confidence_, Confidence::kEstimated),
+                  {.tid = tid, .pid = pid_of(tid)});
     if (edge.lock != MutexEvidence::kNone) return lock_leaf(at, tid, edge, false);
     emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
   }
@@ -179,6 +214,10 @@ class Walker {
   void blocked(const Piece& piece, Interval at, Edge edge) {
     const wst_wait& wait = *piece.wait;
     if (wait.flags & WST_WAIT_FREEZE) return unknown(at, wait.tid, Reason::kStopped);
+    if (call_ && waits_for_device(wait)) return inside_driver(wait.tid, at);
+    if (const Confidence sure = walks_.demand.awaited(wait); sure != Confidence::kUnknown)
+      return emit(at, Cause::kWaitIdle, worse(confidence_, sure),
+                  {.tid = wait.tid, .pid = wait.tgid});
     if (is_file_read(wait.nr) && wait.file_kind == WST_FILE_REGULAR &&
         !(wait.flags & WST_WAIT_NO_FILE)) {
       return file_read(wait, piece.faulted, at);
@@ -260,9 +299,11 @@ class Walker {
     return task == recording_.tasks.end() ? 0 : task->second.pid;
   }
 
+  const Walks& walks_;
   const model::Recording& recording_;
   const timeline::Timeline& timeline_;
   Pid whystall_;
+  const wst_api* call_ = nullptr;  // the driver call that the thread is in, in this step
   Confidence confidence_;
   std::vector<model::Hop> chain_;
   std::vector<Leaf> leaves_;
@@ -270,9 +311,11 @@ class Walker {
 
 }  // namespace
 
-std::vector<Leaf> walk_gap(const gaps::Gap& gap, const model::Recording& recording,
-                           const timeline::Timeline& timeline) {
-  Walker walker(recording, timeline, recording.meta.whystall_pid, gap.confidence);
+Walks::Walks(const model::Recording& all, const timeline::Timeline& states)
+    : recording(all), timeline(states), calls(all), polling(all), demand(all) {}
+
+std::vector<Leaf> Walks::walk(const gaps::Gap& gap) const {
+  Walker walker(*this, gap.confidence);
   walker.walk(gap.tid, gap.at, {});
   return walker.take_leaves();
 }

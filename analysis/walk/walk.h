@@ -6,10 +6,13 @@
 #include "gaps/gaps.h"
 #include "model/leaf.h"
 #include "timeline/timeline.h"
+#include "walk/demand.h"
+#include "walk/driver_calls.h"
+#include "walk/polling.h"
 
 namespace whystall::walk {
 
-/// Walks back from the call that ended `gap` and says what each of its nanoseconds was spent on
+/// Walks back from the call that ended a gap and says what each of its nanoseconds was spent on
 /// (the path view).
 ///
 /// Model: at every instant the thread that was to launch is on the CPU, runnable or blocked. On the
@@ -19,9 +22,22 @@ namespace whystall::walk {
 /// interval and goes no deeper than 16; a thread that is already being walked at that time is a
 /// mutual wait.
 ///
+/// Inside a driver call that waits or takes long, being on the CPU is no work: it is that call's.
+///
 /// The leaves are in time order, do not overlap, and sum to the gap exactly. A gap's own confidence
 /// bounds theirs.
-std::vector<model::Leaf> walk_gap(const gaps::Gap& gap, const model::Recording& recording,
-                                  const timeline::Timeline& timeline);
+class Walks {
+ public:
+  /// Both must outlive it.
+  Walks(const model::Recording& recording, const timeline::Timeline& timeline);
+
+  std::vector<model::Leaf> walk(const gaps::Gap& gap) const;
+
+  const model::Recording& recording;
+  const timeline::Timeline& timeline;
+  const DriverCalls calls;
+  const Polling polling;
+  const Demand demand;
+};
 
 }  // namespace whystall::walk

@@ -313,10 +313,36 @@ enum wst_api_kind {
 	WST_API_SYNC_CONTEXT = 3, /* returned: all work of the context was done */
 	WST_API_SYNC_EVENT = 4,   /* returned: all work before the event's last record was done */
 	WST_API_RECORD_EVENT = 5, /* ts = entry */
-	WST_API_CONTEXT = 7,   /* the thread's context becomes `event`; ~0: one that is not known */
-	WST_API_SYNC_COPY = 6, /* a submit that returns when its stream is done */
+	WST_API_SYNC_COPY = 6,    /* returned: a copy, told as a submit at its entry, was done */
+	WST_API_CONTEXT = 7, /* the thread's context becomes `event`; ~0: one that is not known */
+	WST_API_QUERY_STREAM = 8, /* returned: WST_API_DONE, or WST_API_NOT_READY and some is not */
+	WST_API_QUERY_EVENT = 9,
+	WST_API_WAIT_EVENT = 10,    /* what the stream gets from here on waits for the event */
+	WST_API_STREAM_CREATE = 11, /* `stream` is new, its flags are in `event`; ts = return */
+	WST_API_STREAM_DESTROY = 12,
+	WST_API_EVENT_DESTROY = 13,
+	WST_API_COPY = 14,   /* a copy, told as a submit at its entry, took long; ts = return */
+	WST_API_MEMORY = 15, /* an allocation, a free, a registration that took long; ts = return */
+	WST_API_CONTEXT_NEW = 16, /* as CONTEXT, of a context that did not exist before */
+	WST_API_CONTEXT_DESTROY = 17,
+	WST_API_CONTEXT_DEVICE = 18, /* the context `event` is of the device `bytes` */
 };
 
+#define WST_API_DONE 0
+#define WST_API_NOT_READY 600
+#define WST_API_OPEN 0x7fffffff /* `ret` of a call that has not returned: told by the dump */
+
+/* Copies and memory calls shorter than this are not told. */
+#define WST_API_LONG_NS 20000ULL
+/* Submits of one thread to one stream that follow each other within this are one record. */
+#define WST_API_RUN_GAP_NS 20000ULL
+#define WST_API_RUN_NS 10000000ULL
+
+/*
+ * One call, or a run of calls of one thread: submits to one stream, told by ts = entry_ns (the
+ * first) and last_ns; or queries of one handle with one result, told by last_ns (the last one's
+ * entry) and ts (its return).
+ */
 struct wst_api {
 	struct wst_hdr h;
 	__u64 entry_ns;
@@ -324,11 +350,16 @@ struct wst_api {
 	__u64 event;
 	__u32 tid;
 	__u32 tgid;
-	__u16 call;   /* enum wst_api_kind */
-	__u16 symbol; /* index into the recording's list of probed symbols */
-	__s32 ret;    /* the driver's result; 0 for records made at the entry */
+	__u16 call;      /* enum wst_api_kind */
+	__u16 symbol;    /* index into the recording's list of probed symbols */
+	__s32 ret;       /* the driver's result; 0 for records made at the entry */
+	__u64 last_ns;   /* the entry of the last of `count` calls; 0: of the only one */
+	__u64 bytes;     /* of a copy or an allocation; the device's number of a context */
+	__u64 stolen_ns; /* the hypervisor took from the CPU during the call; ~0: not known */
+	__u32 count;
+	__u32 submits; /* of this thread since it was first seen, these included */
 };
-WST_ASSERT_SIZE(wst_api, 56);
+WST_ASSERT_SIZE(wst_api, 88);
 
 #define WST_STREAM_LEGACY 1ULL
 #define WST_STREAM_PER_THREAD 2ULL
@@ -357,11 +388,15 @@ struct wst_loss {
 WST_ASSERT_SIZE(wst_loss, 48);
 
 /* How a probe on a driver call reads its arguments; the attach cookie. Argument numbers: 0-5
- * registers, 6 and up the stack in calling order, 255 none. */
-#define WST_COOKIE(call, stream_arg, event_arg, per_thread, symbol)                                \
+ * registers, 6 and up the stack in calling order, or one of the codes below. */
+#define WST_COOKIE(call, stream_arg, event_arg, bytes_arg, per_thread, symbol)                     \
 	((__u64)(call) | (__u64)(stream_arg) << 8 | (__u64)(event_arg) << 16 |                     \
-	 (__u64)(per_thread) << 24 | (__u64)(symbol) << 32)
+	 (__u64)(per_thread) << 24 | (__u64)(symbol) << 32 | (__u64)(bytes_arg) << 48)
 #define WST_ARG_NONE 255
 #define WST_ARG_UNKNOWN 254 /* the call has a stream, but at a place that we do not know */
+/* A field of the structure that the first argument points to, at a multiple of 8 bytes. */
+#define WST_ARG_FIELD(offset) (0x80 | (offset) / 8)
+/* What the call has stored where its first argument points to; read at the return. */
+#define WST_ARG_RESULT 253
 
 #endif

@@ -27,6 +27,23 @@ const volatile __u32 cfg_max_depth __weak = 8;
 const volatile __u32 cfg_short_ns __weak = 20000;
 const volatile __u32 cfg_short_floor_ns __weak = 1250;
 
+/* Driver calls that are added up and not told yet. */
+struct api_run {
+	__u64 first_ns;
+	__u64 last_ns; /* the last one's entry */
+	__u64 end_ns;  /* queries: the last one's return */
+	__u64 stream;
+	__u64 event;
+	__u32 count; /* 0: none */
+	__u32 told;  /* of them, already */
+	__s32 ret;
+	__u16 call;
+	__u16 symbol;
+	/* A program of this task is inside: others, that interrupt it, keep away. */
+	__u8 busy;
+	__u8 reserved[7];
+};
+
 /*
  * What is kept for each task. Created in process context only (task_newtask and the iterator):
  * creating it inside a scheduler hook froze 6.1. The scheduler hooks look up only.
@@ -73,10 +90,17 @@ struct task_ctx {
 	__u32 generation;
 	__u32 rdev;
 	__u8 file_kind;
-	/* The driver call that is going on. */
+	/* The driver call that is going on; api_entry_ns 0: none that is timed. */
 	__u64 api_entry_ns;
+	__u64 api_cookie;
+	__u64 api_sp; /* where its return address lies: a call within it has a lower one */
 	__u64 api_stream;
 	__u64 api_event;
+	__u64 api_bytes;
+	__u64 api_steal; /* of api_cpu, at the entry */
+	__u32 api_cpu;
+	__u32 submits; /* so far */
+	struct api_run run;
 	/* Waits without a record of their own: the short ones of a task that emits, the journal of
 	 * another. One piece of memory, in the form in which it is emitted. */
 	__u32 short_ns;   /* waits below this are added up */

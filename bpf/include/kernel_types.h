@@ -25,9 +25,15 @@ struct thread_info {
 	unsigned int cpu;
 };
 
+/* CONFIG_PARAVIRT */
+struct rq {
+	u64 prev_steal_time;
+};
+
 /* CONFIG_CFS_BANDWIDTH; what was spent throttled is told since 6.6 (677ea015f231), by another field
  * before. */
 struct cfs_rq {
+	struct rq *rq;
 	u64 throttled_clock_pelt_time;
 };
 

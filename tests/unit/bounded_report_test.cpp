@@ -72,7 +72,7 @@ class BoundedReport : public ::testing::Test {
     DurationNs findings = 0;
     for (const auto& f : d.findings) findings += f.ns;
     EXPECT_EQ(findings, d.stalled_ns());
-    EXPECT_EQ(d.starved_ns + d.micro_gap_ns + d.unproven_ns, d.observed_ns());
+    EXPECT_EQ(d.starved_ns + d.micro_gap_ns + d.had_work_ns + d.not_known_ns, d.observed_ns());
   }
 
   testing::TempDir dir_;

@@ -37,19 +37,19 @@ constexpr Expected kFunctions[] = {
     {"cuLaunchKernel", WST_API_SUBMIT, 8, kNone},
     {"cuLaunchCooperativeKernel", WST_API_SUBMIT, 8, kNone},
     {"cuGraphLaunch", WST_API_SUBMIT, 1, kNone},
-    {"cuMemcpyHtoDAsync_v2", WST_API_SUBMIT, 3, kNone},
-    {"cuMemcpyDtoHAsync_v2", WST_API_SUBMIT, 3, kNone},
+    {"cuMemcpyHtoDAsync_v2", WST_API_COPY, 3, kNone},
+    {"cuMemcpyDtoHAsync_v2", WST_API_COPY, 3, kNone},
     {"cuMemcpyDtoDAsync_v2", WST_API_SUBMIT, 3, kNone},
-    {"cuMemcpyAsync", WST_API_SUBMIT, 3, kNone},
+    {"cuMemcpyAsync", WST_API_COPY, 3, kNone},
     {"cuMemcpyPeerAsync", WST_API_SUBMIT, 5, kNone},
-    {"cuMemcpy2DAsync_v2", WST_API_SUBMIT, 1, kNone},
-    {"cuMemcpy3DAsync_v2", WST_API_SUBMIT, 1, kNone},
+    {"cuMemcpy2DAsync_v2", WST_API_COPY, 1, kNone},
+    {"cuMemcpy3DAsync_v2", WST_API_COPY, 1, kNone},
     {"cuMemsetD8Async", WST_API_SUBMIT, 3, kNone},
     {"cuMemsetD32Async", WST_API_SUBMIT, 3, kNone},
     {"cuLaunchHostFunc", WST_API_SUBMIT, 0, kNone},
     {"cuMemFreeAsync", WST_API_SUBMIT, 1, kNone},
     {"cuMemAllocAsync", WST_API_SUBMIT, 2, kNone},
-    {"cuMemcpyHtoD_v2", WST_API_SUBMIT, kNone, kNone},
+    {"cuMemcpyHtoD_v2", WST_API_COPY, kNone, kNone},
     {"cuMemcpyDtoH_v2", WST_API_SYNC_COPY, kNone, kNone},
     {"cuStreamSynchronize", WST_API_SYNC_STREAM, 0, kNone},
     {"cuCtxSynchronize", WST_API_SYNC_CONTEXT, kNone, kNone},
@@ -86,15 +86,14 @@ TEST(PlanApiProbes, VariantsForPerThreadStreamsDifferInNothingElse) {
 
 TEST(PlanApiProbes, SubmitsOfUnknownShapeHaveAnUnknownStream) {
   for (const char* name :
-       {"cuLaunchKernelEx", "cuLaunchGridAsync", "cuLaunchSomethingNew", "cuMemcpyBatchAsync",
-        "cuMemcpy3DPeerAsync", "cuMemcpyAtoH_v2", "cuMemsetD2D8Async", "cuMemPrefetchAsync",
-        "cuStreamWriteValue32_v2", "cuStreamWaitValue64", "cuStreamBatchMemOp_v2",
-        "cuStreamAddCallback", "cuGraphLaunchSomethingNew"}) {
+       {"cuLaunchGridAsync", "cuLaunchSomethingNew", "cuMemcpyBatchAsync", "cuMemcpy3DPeerAsync",
+        "cuMemcpyAtoH_v2", "cuStreamWriteValue32_v2", "cuStreamWaitValue64",
+        "cuStreamBatchMemOp_v2", "cuGraphLaunchSomethingNew"}) {
     const ApiProbe probe = probe_of(name);
     EXPECT_EQ(probe.call, WST_API_SUBMIT) << name;
     EXPECT_EQ(probe.stream_arg, WST_ARG_UNKNOWN) << name;
     EXPECT_EQ(probe.event_arg, WST_ARG_NONE) << name;
-    EXPECT_FALSE(probe.waits()) << name;
+    EXPECT_EQ(probe.group(), ProbeGroup::kEntry) << name;
   }
   EXPECT_TRUE(probe_of("cuLaunchKernelEx_ptsz").per_thread);
 }
@@ -109,12 +108,11 @@ TEST(PlanApiProbes, EveryFunctionThatEnqueuesOnAStreamIsASubmit) {
   }
 }
 
-TEST(PlanApiProbes, LeavesOutWhatSubmitsNothing) {
-  EXPECT_TRUE(plan({"cuStreamQuery", "cuEventQuery", "cuEventElapsedTime", "cuStreamCreate",
-                    "cuEventCreate", "cuStreamGetCtx", "cuInit", "cuMemAlloc_v2", "cuMemFree_v2",
-                    "cuMemGetInfo_v2", "cuModuleLoad", "cuCtxGetCurrent", "cuGetProcAddress_v2",
-                    "malloc", "", "_ptsz", "cu"})
-                  .empty());
+TEST(PlanApiProbes, LeavesOutWhatNothingFollowsFrom) {
+  EXPECT_TRUE(
+      plan({"cuEventElapsedTime", "cuEventCreate", "cuStreamGetCtx", "cuInit", "cuMemGetInfo_v2",
+            "cuModuleLoad", "cuCtxGetCurrent", "cuGetProcAddress_v2", "malloc", "", "_ptsz", "cu"})
+          .empty());
 }
 
 TEST(PlanApiProbes, PutsOneProbeOnAnAddress) {
@@ -143,13 +141,27 @@ TEST(PlanApiProbes, OrdersByPriorityWithUnknownOnesLast) {
   EXPECT_EQ(probes[5].stream_arg, WST_ARG_UNKNOWN);
 }
 
-TEST(PlanApiProbes, OnlyCallsThatWaitAreProbedAtTheirReturn) {
-  std::set<std::string> waiting;
-  for (const Expected& f : kFunctions) {
-    if (probe_of(f.name).waits()) waiting.insert(f.name);
+TEST(PlanApiProbes, LaunchesAreProbedAtTheirEntryAlone) {
+  for (const char* name : {"cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch", "cuEventRecord",
+                           "cuStreamWaitEvent", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
+                           "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuCtxSetCurrent"}) {
+    EXPECT_EQ(probe_of(name).group(), ProbeGroup::kEntry) << name;
   }
-  EXPECT_EQ(waiting, (std::set<std::string>{"cuStreamSynchronize", "cuCtxSynchronize",
-                                            "cuEventSynchronize", "cuMemcpyDtoH_v2"}));
+  for (const char* name : {"cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize",
+                           "cuMemcpyDtoH_v2", "cuMemcpyHtoDAsync_v2", "cuMemAlloc_v2",
+                           "cuMemFree_v2", "cuStreamCreate", "cuCtxCreate_v2"}) {
+    EXPECT_EQ(probe_of(name).group(), ProbeGroup::kTimed) << name;
+  }
+  for (const char* name : {"cuStreamQuery", "cuEventQuery_ptsz"})
+    EXPECT_EQ(probe_of(name).group(), ProbeGroup::kQuery) << name;
+}
+
+TEST(PlanApiProbes, WhatACallStoresIsReadAtItsReturn) {
+  EXPECT_EQ(probe_of("cuStreamCreateWithPriority").stream_arg, WST_ARG_RESULT);
+  EXPECT_EQ(probe_of("cuCtxCreate_v3").event_arg, WST_ARG_RESULT);
+  EXPECT_EQ(probe_of("cuLaunchKernelEx_ptsz").stream_arg, 0x80 | 4) << "the configuration's";
+  EXPECT_TRUE(probe_of("cuLaunchKernelEx_ptsz").per_thread);
+  EXPECT_EQ(probe_of("cuMemcpyHtoDAsync_v2").bytes_arg, 2);
 }
 
 }  // namespace

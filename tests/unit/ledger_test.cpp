@@ -48,7 +48,7 @@ TEST_F(Ledger, SumsTheWindow) {
   EXPECT_EQ(d.starved_ns, 20_ms);
   EXPECT_EQ(d.starved_proven_ns, 20_ms);
   EXPECT_EQ(d.micro_gap_ns, 5_us);
-  EXPECT_EQ(d.unproven_ns, 99_ms - 20_ms - 5_us);
+  EXPECT_EQ(d.had_work_ns + d.not_known_ns, 99_ms - 20_ms - 5_us);
   EXPECT_EQ(d.gaps, 1u);
   EXPECT_EQ(d.micro_gaps, 1u);
   EXPECT_EQ(d.submits, 3u);
@@ -194,7 +194,7 @@ TEST_F(Ledger, AnEmptyRecordingHasNothingToSay) {
   const Diagnosis d = diagnose(model::Recording{});
   EXPECT_EQ(d.window_ns, 0);
   EXPECT_EQ(d.stalled_ns(), 0);
-  EXPECT_EQ(d.unproven_ns, 0);
+  EXPECT_EQ(d.had_work_ns + d.not_known_ns, 0);
   EXPECT_TRUE(d.findings.empty());
 }
 
@@ -207,7 +207,7 @@ TEST_F(Ledger, TwoStarvedProcessesAreNotMoreThanWhatWasObserved) {
   const Diagnosis d = diagnose(b.build());
   EXPECT_EQ(d.contexts, 2u);
   EXPECT_EQ(d.stalled_ns(), 2 * 80'000'000);
-  EXPECT_EQ(d.unproven_ns, 2 * d.window_ns - d.stalled_ns());
+  EXPECT_EQ(d.had_work_ns + d.not_known_ns, 2 * d.window_ns - d.stalled_ns());
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ TEST(RenderJson, HoldsEveryNumber) {
   EXPECT_EQ(j["starved_ns"], 9'000);
   EXPECT_EQ(j["starved_proven_ns"], 8'000);
   EXPECT_EQ(j["micro_gap_ns"], 1'000);
-  EXPECT_EQ(j["unproven_ns"], d.unproven_ns);
+  EXPECT_EQ(j["had_work_ns"], d.had_work_ns);
+  EXPECT_EQ(j["not_known_ns"], d.not_known_ns);
   EXPECT_EQ(j["explained_ns"], 7'000);
   EXPECT_EQ(j["gaps"], 3);
   EXPECT_EQ(j["micro_gaps"], 4);

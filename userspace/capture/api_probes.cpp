@@ -38,7 +38,8 @@ struct MultiAttr {
 constexpr std::size_t kMaxClassic = 30;
 
 std::uint64_t cookie_of(const ApiProbe& probe, std::size_t symbol) {
-  return WST_COOKIE(probe.call, probe.stream_arg, probe.event_arg, probe.per_thread, symbol);
+  return WST_COOKIE(probe.call, probe.stream_arg, probe.event_arg, probe.bytes_arg,
+                    probe.per_thread, symbol);
 }
 
 Error cannot_attach(const std::string& path, int error) {
@@ -83,20 +84,30 @@ bool kernel_has_multi_uprobes() {
 
 void prepare_api_programs(const ApiPrograms& programs, bool multi) {
   if (!multi) return;
-  for (bpf_program* program : {programs.submit, programs.sync, programs.sync_return}) {
+  for (bpf_program* program : {programs.submit, programs.sync, programs.sync_return, programs.query,
+                               programs.query_return}) {
     bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(kUprobeMulti));
   }
 }
 
 ApiProbes& ApiProbes::operator=(ApiProbes&& other) noexcept {
   std::swap(links_, other.links_);
+  std::swap(query_links_, other.query_links_);
   std::swap(multi_links_, other.multi_links_);
+  std::swap(multi_query_links_, other.multi_query_links_);
   std::swap(complete_, other.complete_);
   return *this;
 }
 
 ApiProbes::~ApiProbes() {
   for (bpf_link* link : links_) bpf_link__destroy(link);
+  for (bpf_link* link : query_links_) bpf_link__destroy(link);
+}
+
+void ApiProbes::detach_queries() {
+  for (bpf_link* link : query_links_) bpf_link__destroy(link);
+  query_links_.clear();
+  multi_query_links_.clear();
 }
 
 Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::string& path,
@@ -104,50 +115,68 @@ Result<ApiProbes> ApiProbes::attach(const ApiPrograms& programs, const std::stri
                                     bool multi) {
   ApiProbes attached;
   if (multi) {
-    Place submits, syncs;
+    Place submits, syncs, queries;
     for (std::size_t i = 0; i < probes.size(); i++) {
-      Place& place = probes[i].waits() ? syncs : submits;
+      const ProbeGroup group = probes[i].group();
+      Place& place = group == ProbeGroup::kEntry   ? submits
+                     : group == ProbeGroup::kTimed ? syncs
+                                                   : queries;
       place.offsets.push_back(probes[i].probe_offset);
       place.cookies.push_back(cookie_of(probes[i], first_symbol + i));
     }
-    // Submits first: a proof while they are not seen would be none. Returns before entries: an
-    // entry without its return would be kept for a later return.
-    if (!submits.offsets.empty()) {
-      auto link = link_multi(programs.submit, path, submits, 0);
+    // Entries before returns would keep a call for a later call's return; and what only submits
+    // comes first: a proof while submits are not seen would be none.
+    struct Step {
+      bpf_program* program;
+      const Place& place;
+      std::uint32_t flags;
+      std::vector<Fd>& links;
+    };
+    const Step steps[] = {
+        {programs.submit, submits, 0, attached.multi_links_},
+        {programs.sync_return, syncs, kMultiReturn, attached.multi_links_},
+        {programs.sync, syncs, 0, attached.multi_links_},
+        {programs.query_return, queries, kMultiReturn, attached.multi_query_links_},
+        {programs.query, queries, 0, attached.multi_query_links_},
+    };
+    for (const Step& step : steps) {
+      if (step.place.offsets.empty()) continue;
+      auto link = link_multi(step.program, path, step.place, step.flags);
       if (!link) return link.error();
-      attached.multi_links_.push_back(std::move(*link));
-    }
-    const std::pair<bpf_program*, std::uint32_t> waits[] = {{programs.sync_return, kMultiReturn},
-                                                            {programs.sync, 0}};
-    for (const auto& [program, flags] : waits) {
-      if (syncs.offsets.empty()) break;
-      auto link = link_multi(program, path, syncs, flags);
-      if (!link) return link.error();
-      attached.multi_links_.push_back(std::move(*link));
+      step.links.push_back(std::move(*link));
     }
     return attached;
   }
   auto attach_one = [&](bpf_program* program, const ApiProbe& probe, std::size_t symbol,
-                        bool at_return) {
+                        bool at_return, std::vector<bpf_link*>& links) {
     LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie_of(probe, symbol),
                 .retprobe = at_return);
     bpf_link* link =
         bpf_program__attach_uprobe_opts(program, -1, path.c_str(), probe.probe_offset, &options);
     if (!link) return errno;
-    attached.links_.push_back(link);
+    links.push_back(link);
     return 0;
   };
+  std::size_t left = kMaxClassic;
   for (std::size_t i = 0; i < probes.size(); i++) {
-    if (attached.links_.size() + (probes[i].waits() ? 2 : 1) > kMaxClassic) {
+    const ProbeGroup group = probes[i].group();
+    const std::size_t needed = group == ProbeGroup::kEntry ? 1 : 2;
+    if (needed > left) {
       attached.complete_ = false;
       break;
     }
+    left -= needed;
+    const bool query = group == ProbeGroup::kQuery;
+    auto& links = query ? attached.query_links_ : attached.links_;
     int error = 0;
-    if (probes[i].waits()) {
-      error = attach_one(programs.sync_return, probes[i], first_symbol + i, true);
-      if (!error) error = attach_one(programs.sync, probes[i], first_symbol + i, false);
+    if (group == ProbeGroup::kEntry) {
+      error = attach_one(programs.submit, probes[i], first_symbol + i, false, links);
     } else {
-      error = attach_one(programs.submit, probes[i], first_symbol + i, false);
+      error = attach_one(query ? programs.query_return : programs.sync_return, probes[i],
+                         first_symbol + i, true, links);
+      if (!error)
+        error = attach_one(query ? programs.query : programs.sync, probes[i], first_symbol + i,
+                           false, links);
     }
     if (error) return cannot_attach(path, error);
   }

@@ -13,11 +13,13 @@ struct bpf_program;
 
 namespace whystall::capture {
 
-/// The three programs of cuda.bpf.c.
+/// The programs of cuda.bpf.c.
 struct ApiPrograms {
   bpf_program* submit;
   bpf_program* sync;
   bpf_program* sync_return;
+  bpf_program* query;
+  bpf_program* query_return;
 };
 
 /// The programs' attach type must be chosen before the load: one link for many probes (kernel 6.6
@@ -42,9 +44,12 @@ class ApiProbes {
 
   bool complete() const { return complete_; }
 
+  /// Takes the probes on queries away; the rest stays.
+  void detach_queries();
+
  private:
-  std::vector<bpf_link*> links_;
-  std::vector<Fd> multi_links_;
+  std::vector<bpf_link*> links_, query_links_;
+  std::vector<Fd> multi_links_, multi_query_links_;
   bool complete_ = true;
 };
 

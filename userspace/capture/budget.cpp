@@ -36,8 +36,13 @@ std::optional<Cost> CostMeter::step(const Kernel& kernel, TimeNs now) {
   const auto elapsed = static_cast<double>(now - began_);
   for (std::size_t i = 0; i < kSources; i++) {
     auto ns = static_cast<double>(after[i].run_ns - before_[i].run_ns);
-    if (static_cast<Source>(i) == Source::kDriverCalls)
-      ns += kTrapNs * static_cast<double>(after[i].runs - before_[i].runs);
+    const auto source = static_cast<Source>(i);
+    if (source == Source::kDriverCalls || source == Source::kDriverQueries) {
+      const auto runs = static_cast<double>(after[i].runs - before_[i].runs);
+      ns += kTrapNs * runs;
+      // A query, and few of the other calls, are seen twice: at the entry and at the return.
+      cost.calls_per_second += runs / elapsed * 1e9 / (source == Source::kDriverQueries ? 2 : 1);
+    }
     cost.share[i] = ns / elapsed;
   }
   return cost;

@@ -14,7 +14,9 @@ namespace whystall::capture {
 /// counts, and that of the traps that lead to those on user code, which it does not.
 struct Cost {
   std::array<double, kSources> share{};
+  double calls_per_second = 0;  // of the driver, queries included
   double total() const;
+  double of(Source source) const { return share[static_cast<std::size_t>(source)]; }
 };
 
 /// Measures now and then, for a short while only: counting costs every program on the host.
@@ -22,6 +24,8 @@ class CostMeter {
  public:
   /// To be called often. Gives a result each time that a measurement is over.
   std::optional<Cost> step(const Kernel& kernel, TimeNs now);
+  /// Has the next measurement begin at once.
+  void hurry() { next_ = 0; }
 
  private:
   Fd counting_;

@@ -37,6 +37,7 @@ Prices measure(Kernel& kernel, PricedLoad& load, double plain_wait, double plain
     probe.call = WST_API_SUBMIT;
     probe.stream_arg = WST_ARG_NONE;
     probe.event_arg = WST_ARG_NONE;
+    probe.bytes_arg = WST_ARG_NONE;
     if (kernel.attach_api(site->path, {probe}, 0))
       prices.call = difference(load.call_ns(), plain_call);
   }
@@ -61,6 +62,8 @@ std::string price_of(Source source, const Prices& p) {
       if (p.call < 0) return "";
       return format("%.2f us a call: 1 %% of a CPU at %.0f a second", p.call / 1e3,
                     1e7 / std::max(1.0, p.call));
+    case Source::kDriverQueries:
+      return "some 1.5 times that, each";
   }
   return "";
 }

@@ -11,6 +11,13 @@
 
 namespace whystall::capture {
 
+/// Which program a probe leads to.
+enum class ProbeGroup {
+  kEntry,  // at the entry alone
+  kTimed,  // at the entry and the return
+  kQuery,  // the same, of calls that ask whether work is done: proofs that can be done without
+};
+
 /// A probe on one function of the driver library.
 struct ApiProbe {
   std::string symbol;
@@ -19,13 +26,11 @@ struct ApiProbe {
   wst_api_kind call;
   std::uint8_t stream_arg;  // as in WST_COOKIE
   std::uint8_t event_arg;
+  std::uint8_t bytes_arg;
   bool per_thread;  // stream 0 means the per-thread default stream
   int priority;     // lower is attached first where only some can be
 
-  bool waits() const {
-    return call == WST_API_SYNC_STREAM || call == WST_API_SYNC_CONTEXT ||
-           call == WST_API_SYNC_EVENT || call == WST_API_SYNC_COPY;
-  }
+  ProbeGroup group() const;
 };
 
 /// The functions that put work on the device or prove it done, among those a library exports, one

@@ -113,7 +113,8 @@ struct Kernel::State {
 
   ApiPrograms api_programs() const {
     return {skeleton->progs.wst_api_submit, skeleton->progs.wst_api_sync,
-            skeleton->progs.wst_api_sync_return};
+            skeleton->progs.wst_api_sync_return, skeleton->progs.wst_api_query,
+            skeleton->progs.wst_api_query_return};
   }
 
   SourceReport& report(Source source) { return sources[static_cast<std::size_t>(source)]; }
@@ -307,6 +308,8 @@ void Kernel::shed(Source source, const std::string& why) {
   state_->report(source) = {SourceState::kMissing, why, "a larger --budget"};
   if (source == Source::kDriverCalls)
     state_->api.clear();
+  else if (source == Source::kDriverQueries)
+    for (ApiProbes& probes : state_->api) probes.detach_queries();
   else if (source == Source::kSamples)
     destroy_links(state_->sample_links);
 }

@@ -56,10 +56,6 @@ json describe(const SourceReports& reports) {
   return list;
 }
 
-std::size_t index(Source source) {
-  return static_cast<std::size_t>(source);
-}
-
 enum class StopReason { kDuration, kSignal, kTargetGone, kCannotWrite, kBudget };
 
 const char* reason_name(StopReason reason) {
@@ -217,23 +213,43 @@ class Session {
       shares[std::string(facts_of(static_cast<Source>(i)).name)] = cost->share[i];
     costs_.push_back({{"at_ns", now}, {"cpu_share", shares}});
     if (!options_.budget || cost->total() <= *options_.budget) return;
-    const std::string text = format("took %.2f %% of a CPU, over the budget of %.2f %%",
-                                    cost->total() * 100, *options_.budget * 100);
-    const Source dearest =
-        cost->share[index(Source::kDriverCalls)] >= cost->share[index(Source::kSamples)]
-            ? Source::kDriverCalls
-            : Source::kSamples;
-    if (cost->share[index(dearest)] <= 0) {
+    const auto dearest = what_to_shed(*cost);
+    if (!dearest) {
       over_budget_ = true;
-      spdlog::warn("{}: the recording ends", text);
+      spdlog::warn(
+          "whystall took {:.2f} % of a CPU, over the budget of {:.2f} %: the recording ends",
+          cost->total() * 100, *options_.budget * 100);
       return;
     }
-    json meta;
-    if (dearest == Source::kDriverCalls) meta["api_until_ns"] = monotonic_now();
-    kernel_.shed(dearest, text);
-    spdlog::warn("{}: {} are no longer watched", text, facts_of(dearest).name);
-    meta["sources"] = describe(kernel_.sources());
+    shed(*dearest, *cost);
+  }
+
+  /// Queries first: they only add proofs. Then whichever costs more.
+  static std::optional<Source> what_to_shed(const Cost& cost) {
+    if (cost.of(Source::kDriverQueries) > 0) return Source::kDriverQueries;
+    const Source dearest = cost.of(Source::kDriverCalls) >= cost.of(Source::kSamples)
+                               ? Source::kDriverCalls
+                               : Source::kSamples;
+    if (cost.of(dearest) <= 0) return std::nullopt;
+    return dearest;
+  }
+
+  void shed(Source source, const Cost& cost) {
+    std::string text = format("whystall took %.2f %% of a CPU, over the budget of %.2f %%",
+                              cost.total() * 100, *options_.budget * 100);
+    if (source != Source::kSamples)
+      text += format(", at %.0f driver calls a second", cost.calls_per_second);
+    const TimeNs now = monotonic_now();
+    kernel_.shed(source, text);
+    spdlog::warn("{}: {} are no longer watched", text, facts_of(source).name);
+    shed_.push_back({{"source", facts_of(source).name},
+                     {"at_ns", now},
+                     {"cpu_share", cost.of(source)},
+                     {"calls_per_second", cost.calls_per_second}});
+    json meta = {{"sources", describe(kernel_.sources())}, {"shed", shed_}};
+    if (source == Source::kDriverCalls) meta["api_until_ns"] = now;
     note(meta);
+    meter_.hurry();
   }
 
   Status each_second(TimeNs now) {
@@ -315,6 +331,7 @@ class Session {
   JournalRequests journals_;
   CostMeter meter_;
   json costs_ = json::array();
+  json shed_ = json::array();
   bool over_budget_ = false;
   std::uint64_t records_ = 0;
   std::uint64_t lost_ = 0;

@@ -34,6 +34,11 @@ const SourceFacts& facts_of(Source source) {
        "the device's idle time cannot be seen",
        false,
        {"wst_api_submit", "wst_api_sync", "wst_api_sync_return"}},
+      {"driver queries",
+       "what the program's own polling proves of the device",
+       "work that is polled for is 'not known' until a synchronise",
+       false,
+       {"wst_api_query", "wst_api_query_return"}},
   }};
   return kFacts[static_cast<std::size_t>(source)];
 }

@@ -12,13 +12,14 @@ namespace whystall::capture {
 /// What the kernel side is made of. A source that the kernel refuses is switched off and the rest
 /// goes on without it, unless nothing could be explained without it.
 enum class Source : std::uint8_t {
-  kWaits,        // states, waits, wakers, who ran
-  kWakeContext,  // whether a wake-up came from a task or from an interrupt
-  kEnds,         // who holds the other end of a pipe or a socket
-  kSamples,      // where threads are on the CPU
-  kDriverCalls,  // the accelerator's driver API
+  kWaits,          // states, waits, wakers, who ran
+  kWakeContext,    // whether a wake-up came from a task or from an interrupt
+  kEnds,           // who holds the other end of a pipe or a socket
+  kSamples,        // where threads are on the CPU
+  kDriverCalls,    // the accelerator's driver API
+  kDriverQueries,  // of it, the calls that ask whether work is done
 };
-constexpr std::size_t kSources = 5;
+constexpr std::size_t kSources = 6;
 
 enum class SourceState : std::uint8_t { kLive, kDegraded, kMissing };
 

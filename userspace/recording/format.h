@@ -21,8 +21,8 @@ namespace whystall::recording {
 ///        there, what lies before it is not whole. The stored bytes mean nothing: the checksum is
 ///        of the header alone, and they may reach beyond the end of the file. Chunks are then no
 ///        longer in the order of time, and TASK records, FILE records and API records of the
-///        call WST_API_CONTEXT may repeat, with their first time. A reader of 1.0 counts a FREE
-///        chunk as damaged and reads the rest.
+///        calls WST_API_CONTEXT and WST_API_CONTEXT_NEW may repeat, with their first time. A reader
+///        of 1.0 counts a FREE chunk as damaged and reads the rest.
 constexpr std::array<char, 8> kMagic = {'w', 'h', 'y', 's', 't', 'a', 'l', 'l'};
 constexpr std::uint16_t kMajor = 1;
 constexpr std::uint16_t kMinor = 1;

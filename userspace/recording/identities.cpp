@@ -62,7 +62,7 @@ std::span<const std::span<const std::byte>> Identities::missing_for(
       if (wst_api r; copy(record, r)) {
         const Key context{r.tid, 0, 0, Kind::kContext};
         // First: it may forget some, and what is missing is told by reference.
-        if (r.call == WST_API_CONTEXT)
+        if (r.call == WST_API_CONTEXT || r.call == WST_API_CONTEXT_NEW)
           keep(context, record);
         else
           refer_to(context);

@@ -65,8 +65,9 @@ inline model::Diagnosis diagnosis(std::vector<model::Finding> findings) {
     (f.cause == model::Cause::kGpuLaunch ? d.micro_gap_ns : d.starved_ns) += f.ns;
   }
   d.starved_proven_ns = d.starved_ns;
-  d.unproven_ns = 10'000'000'000;
-  d.window_ns = d.stalled_ns() + d.unproven_ns;
+  d.had_work_ns = 6'000'000'000;
+  d.not_known_ns = 4'000'000'000;
+  d.window_ns = d.starved_ns + d.micro_gap_ns + d.had_work_ns + d.not_known_ns;
   d.meta.end_ns = d.meta.start_ns + d.window_ns;
   d.gaps = 3;
   d.submits = 100;

@@ -38,6 +38,9 @@ class RandomRecording {
                      kFirst + 48 + static_cast<Pid>(pick(4)), "hog");
     }
     for (std::size_t i = pick(40); i > 0; i--) call();
+    if (pick(4) == 0) builder_.listens(kFirst, 1 + pick(3), 80).connection(kFirst, 4, 80, 9);
+    for (std::size_t i = pick(10); i > 0; i--)
+      builder_.sample(any_time(), any_thread(), pick(2) ? kYieldCall : kNoCall);
     model::Recording r = builder_.build();
     drop_equal_times(r.waits);
     drop_equal_times(r.slices);
@@ -81,7 +84,13 @@ class RandomRecording {
   void decorate(WaitRef& wait) {
     constexpr std::int32_t kCalls[] = {kNoCall,        kReadCall,  kPollCall,
                                        kNanosleepCall, kFutexCall, kEpollWaitCall};
-    switch (pick(6)) {
+    switch (pick(8)) {
+      case 5:
+        wait.on_socket(1 + pick(5));
+        break;
+      case 6:
+        wait.on_epoll();
+        break;
       case 0:
         wait.reading(files_[pick(files_.size())]);
         break;
@@ -118,7 +127,29 @@ class RandomRecording {
                                           WST_STREAM_PER_THREAD, WST_STREAM_UNKNOWN};
     const std::uint64_t stream = kStreams[pick(pick(2) ? 2 : std::size(kStreams))];
     const int result = pick(10) ? 0 : 700;
-    switch (pick(7)) {
+    switch (pick(16)) {
+      case 7:
+        builder_.query_stream(entry, tid, pick(2), stream);
+        break;
+      case 8:
+        builder_.query_event(entry, tid, pick(2), pick(2));
+        break;
+      case 9:
+        builder_.wait_event(entry, tid, pick(2), stream);
+        break;
+      case 10:
+        builder_.create_stream(entry, tid, kStream, pick(2));
+        break;
+      case 11:
+        pick(2) ? builder_.destroy_stream(entry, tid, kStream)
+                : builder_.destroy_event(entry, tid, pick(2));
+        break;
+      case 12:
+        builder_.long_call(pick(2) ? WST_API_MEMORY : WST_API_COPY, entry, at, tid, random_());
+        break;
+      case 13:
+        builder_.run_of_submits(entry, at, static_cast<std::uint32_t>(pick(5)), tid, stream);
+        break;
       case 0:
       case 1:
         builder_.submit(entry, tid, stream);

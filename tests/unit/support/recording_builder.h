@@ -23,8 +23,8 @@ constexpr TimeNs operator""_ms(unsigned long long n) {
 }
 
 constexpr std::uint64_t kStream = 0x5000;
-constexpr std::int32_t kNoCall = -1, kReadCall = 0, kPollCall = 7, kNanosleepCall = 35,
-                       kFutexCall = 202, kEpollWaitCall = 232;
+constexpr std::int32_t kNoCall = -1, kReadCall = 0, kPollCall = 7, kYieldCall = 24,
+                       kNanosleepCall = 35, kFutexCall = 202, kEpollWaitCall = 232;
 
 inline std::uint64_t unsigned_ns(TimeNs t) {
   return static_cast<std::uint64_t>(t);
@@ -69,6 +69,19 @@ class WaitRef {
   WaitRef& for_lock(std::uint64_t address) { return in_call(kFutexCall, address, 0x80, 2); }
   /// Any other wait on a word, as a condition variable makes it.
   WaitRef& for_word(std::uint64_t address) { return in_call(kFutexCall, address, 0x89, 0); }
+  WaitRef& on_socket(std::uint64_t ino, std::int32_t nr = kReadCall) {
+    wait_.file_kind = WST_FILE_INET;
+    wait_.ino = ino;
+    return in_call(nr);
+  }
+  WaitRef& on_epoll() {
+    wait_.file_kind = WST_FILE_EPOLL;
+    return in_call(kEpollWaitCall);
+  }
+  WaitRef& in_softirq(std::uint8_t vector) {
+    wait_.waker_vec = vector;
+    return woken_in(WST_CTX_SOFTIRQ);
+  }
   WaitRef& sleeping() { return in_call(kNanosleepCall); }
 
   WaitRef& woken_by(Tid tid, Pid pid, std::uint8_t context = WST_CTX_TASK) {
@@ -176,6 +189,60 @@ class RecordingBuilder {
     submit(entry, tid, stream);
     return add_api(WST_API_SYNC_COPY, entry, at, tid, stream, 0, 0);
   }
+  /// Asks whether the stream's or the event's work is done.
+  RecordingBuilder& query_stream(TimeNs at, Tid tid, bool done, std::uint64_t stream = kStream) {
+    return add_api(WST_API_QUERY_STREAM, at, at + 1'000, tid, stream, 0,
+                   done ? WST_API_DONE : WST_API_NOT_READY);
+  }
+  RecordingBuilder& query_event(TimeNs at, Tid tid, std::uint64_t event, bool done) {
+    return add_api(WST_API_QUERY_EVENT, at, at + 1'000, tid, WST_STREAM_LEGACY, event,
+                   done ? WST_API_DONE : WST_API_NOT_READY);
+  }
+  RecordingBuilder& wait_event(TimeNs at, Tid tid, std::uint64_t event, std::uint64_t stream) {
+    return add_api(WST_API_WAIT_EVENT, at, at, tid, stream, event, 0);
+  }
+  RecordingBuilder& create_stream(TimeNs at, Tid tid, std::uint64_t stream, std::uint64_t flags) {
+    return add_api(WST_API_STREAM_CREATE, at, at, tid, stream, flags, 0);
+  }
+  RecordingBuilder& destroy_stream(TimeNs at, Tid tid, std::uint64_t stream) {
+    return add_api(WST_API_STREAM_DESTROY, at, at, tid, stream, 0, 0);
+  }
+  RecordingBuilder& destroy_event(TimeNs at, Tid tid, std::uint64_t event) {
+    return add_api(WST_API_EVENT_DESTROY, at, at, tid, WST_STREAM_LEGACY, event, 0);
+  }
+  /// A call that took long: WST_API_COPY or WST_API_MEMORY.
+  RecordingBuilder& long_call(wst_api_kind kind, TimeNs entry, TimeNs at, Tid tid,
+                              std::uint64_t bytes = 0) {
+    add_api(kind, entry, at, tid, kStream, 0, 0);
+    recording_.api.back().bytes = bytes;
+    return *this;
+  }
+  /// Submits from `first` to `last`, close together.
+  RecordingBuilder& run_of_submits(TimeNs first, TimeNs last, std::uint32_t count, Tid tid,
+                                   std::uint64_t stream = kStream) {
+    add_api(WST_API_SUBMIT, first, first, tid, stream, 0, 0);
+    recording_.api.back().last_ns = unsigned_ns(last);
+    recording_.api.back().count = count;
+    return *this;
+  }
+  RecordingBuilder& sample(TimeNs at, Tid tid, std::int32_t nr = kNoCall) {
+    wst_sample s{};
+    s.h = header<wst_sample>(WST_SAMPLE, at);
+    s.tid = tid;
+    s.tgid = pid_of(tid);
+    s.nr = nr;
+    recording_.samples.push_back(s);
+    return *this;
+  }
+  /// Process `pid` listens on a socket of this inode.
+  RecordingBuilder& listens(Pid pid, std::uint64_t ino, std::uint16_t port) {
+    return add_end(pid, ino, port, 0, WST_END_LISTENS);
+  }
+  RecordingBuilder& connection(Pid pid, std::uint64_t ino, std::uint16_t local,
+                               std::uint16_t remote) {
+    return add_end(pid, ino, local, remote, 0);
+  }
+
   /// Calls that prove the device empty from `lo` until `tid` submits at `hi`.
   RecordingBuilder& proven_gap(TimeNs lo, TimeNs hi, Tid tid) {
     return submit(lo - 2_us, tid).sync_context(lo - 1_us, lo, tid).submit(hi, tid);
@@ -237,6 +304,20 @@ class RecordingBuilder {
     a.call = static_cast<std::uint16_t>(call);
     a.ret = result;
     recording_.api.push_back(a);
+    return *this;
+  }
+
+  RecordingBuilder& add_end(Pid pid, std::uint64_t ino, std::uint16_t local, std::uint16_t remote,
+                            std::uint32_t flags) {
+    wst_end e{};
+    e.h = header<wst_end>(WST_END, recording_.meta.end_ns);
+    e.ino = ino;
+    e.tgid = pid;
+    e.file_kind = WST_FILE_INET;
+    e.local_port = local;
+    e.remote_port = remote;
+    e.flags = flags;
+    recording_.ends.push_back(e);
     return *this;
   }
 

@@ -42,7 +42,7 @@ class WalkTest : public ::testing::Test {
     const auto recording = b.build();
     const timeline::Timeline timeline(recording);
     const gaps::Gap gap{{lo, hi}, kMain, kMain, false, start};
-    auto leaves = walk::walk_gap(gap, recording, timeline);
+    auto leaves = walk::Walks(recording, timeline).walk(gap);
     TimeNs at = lo;
     for (const model::Leaf& leaf : leaves) {
       EXPECT_EQ(leaf.at.lo, at) << "leaves leave no hole and do not overlap";

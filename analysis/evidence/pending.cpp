@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evidence/pending.h"
+
+#include <algorithm>
+
+namespace whystall::evidence {
+
+using model::DurationNs;
+using model::TimeNs;
+using timeline::Piece;
+using timeline::State;
+
+namespace {
+
+constexpr int kMaxPieces = 64;
+
+DurationNs off_cpu(const timeline::Mix& mix) {
+  DurationNs sum = 0;
+  for (const timeline::Share& share : mix.shares) sum += share.blocked + share.runnable;
+  return sum;
+}
+
+/// Woken by the device's interrupt, or by what stands for it.
+bool woken_by_interrupt(const wst_wait& wait) {
+  return (wait.flags & WST_WAIT_WOKEN) != 0 &&
+         (wait.waker_context == WST_CTX_HARDIRQ || wait.waker_context == WST_CTX_SOFTIRQ ||
+          wait.waker_context == WST_CTX_TIMER);
+}
+
+}  // namespace
+
+Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline) {
+  const auto entry = static_cast<TimeNs>(call.entry_ns), end = static_cast<TimeNs>(call.h.ts);
+  const bool open = call.ret == WST_API_OPEN;
+  Waited waited;
+  const auto until = [&](TimeNs t) {
+    if (t > entry) waited.pending_until = t;
+    return waited;
+  };
+  if (end - entry <= kReturnNs) return waited;
+  // What the hypervisor took can lie anywhere in the call.
+  const bool told = call.stolen_ns <= static_cast<std::uint64_t>(end - entry);
+  const DurationNs stolen = told ? static_cast<DurationNs>(call.stolen_ns) : 0;
+
+  TimeNs at = end;
+  for (int i = 0; i < kMaxPieces && at > entry; i++) {
+    const Piece* piece = timeline.before(call.tid, at);
+    if (!piece) return waited;
+    const TimeNs from = std::max(entry, piece->at.lo);
+    switch (piece->state) {
+      case State::kRunning:
+        // Long enough to have looked; else what came before decides.
+        if (at - from > kReturnNs) {
+          if (!told && at == end) return until(std::min(from, at - kReturnNs));
+          return until(at - kReturnNs - stolen);
+        }
+        at = from;
+        continue;
+      case State::kMixed: {
+        const DurationNs off = std::min(off_cpu(*piece->mix), at - from);
+        if (at - from > kReturnNs + off) return until(at - kReturnNs - stolen - off);
+        at = from;
+        continue;
+      }
+      case State::kRunnable:
+        waited.late = {from, end};
+        at = from;
+        continue;
+      case State::kBlocked:
+        if (open && at == end) return until(end);
+        if (woken_by_interrupt(*piece->wait)) return until(at - kReturnNs - stolen);
+        return until(from);  // it was not done when the thread went to sleep
+    }
+  }
+  return waited;
+}
+
+}  // namespace whystall::evidence

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "walk/demand.h"
+
+#include "abi/syscalls.h"
+
+namespace whystall::walk {
+
+using model::Confidence;
+
+namespace {
+
+/// The softirq in which the network's packets arrive.
+constexpr std::uint8_t kNetReceive = 3;
+
+bool receives(std::int32_t nr) {
+  switch (nr) {
+    case WST_NR_READ:
+    case WST_NR_READV:
+    case WST_NR_RECVFROM:
+    case WST_NR_RECVMSG:
+    case WST_NR_RECVMMSG:
+    case WST_NR_ACCEPT:
+    case WST_NR_ACCEPT4:
+    case WST_NR_POLL:
+    case WST_NR_PPOLL:
+    case WST_NR_SELECT:
+    case WST_NR_PSELECT6:
+    case WST_NR_EPOLL_WAIT:
+    case WST_NR_EPOLL_PWAIT:
+    case WST_NR_EPOLL_PWAIT2:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Demand::Demand(const model::Recording& recording) : recording_(recording) {
+  for (const wst_end& end : recording.ends) {
+    if (end.flags & WST_END_LISTENS) {
+      listening_.insert(end.ino);
+      servers_.insert(end.tgid);
+      if (end.file_kind == WST_FILE_INET) ports_.insert(end.local_port);
+    }
+    if (end.file_kind != WST_FILE_INET) continue;
+    local_port_[end.ino] = end.local_port;
+  }
+}
+
+bool Demand::was_accepted(std::uint64_t ino) const {
+  const auto port = local_port_.find(ino);
+  return port != local_port_.end() && ports_.contains(port->second);
+}
+
+Confidence Demand::awaited(const wst_wait& wait) const {
+  if (!receives(wait.nr) || !(wait.flags & WST_WAIT_WOKEN)) return Confidence::kUnknown;
+  const bool remote = wait.waker_context == WST_CTX_SOFTIRQ && wait.waker_vec == kNetReceive;
+  if (!remote) {
+    if (wait.waker_context != WST_CTX_TASK && wait.waker_context != WST_CTX_LOCALNET)
+      return Confidence::kUnknown;
+    // One of the watched processes that asks another is a step of the work.
+    const auto waker = recording_.tasks.find(wait.waker_tid);
+    if (waker != recording_.tasks.end() && waker->second.target) return Confidence::kUnknown;
+  }
+  if (wait.file_kind == WST_FILE_INET || wait.file_kind == WST_FILE_UNIX) {
+    const bool asked = listening_.contains(wait.ino) || was_accepted(wait.ino);
+    return asked ? Confidence::kProven : Confidence::kUnknown;
+  }
+  // Which socket of the set it was is not told.
+  const bool by_network = remote || wait.waker_context == WST_CTX_LOCALNET;
+  return wait.file_kind == WST_FILE_EPOLL && by_network && servers_.contains(wait.tgid)
+             ? Confidence::kLikely
+             : Confidence::kUnknown;
+}
+
+}  // namespace whystall::walk
