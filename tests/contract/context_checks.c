@@ -23,9 +23,10 @@ static void* new_context(unsigned int flags) {
 static void context_synchronize_covers_all_streams(void) {
   void* blocking = new_stream(kBlocking);
   void* apart = new_stream(kNonBlocking);
-  launch(apart, kLongMs);
+  launch(apart, 3 * kLongMs);
   launch(blocking, kLongMs);
   launch(NULL, kShortMs);
+  EXPECT(cuStreamQuery(apart), kNotReady);
   MUST(cuCtxSynchronize());
   EXPECT(cuStreamQuery(blocking), kSuccess);
   EXPECT(cuStreamQuery(apart), kSuccess);
