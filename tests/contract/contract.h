@@ -100,3 +100,6 @@ const char* answer(int result);
 bool all_bytes(const void* memory, unsigned char value, size_t bytes);
 /// Runs `body` in another thread and waits for it; without a context of its own.
 void in_thread(void (*body)(void*), void* argument);
+/// What a function makes of a handle that was destroyed: nobody promises anything, so it may crash.
+/// The negative number of the signal then; the check can only end after that.
+int call_with_dead_handle(int (*function)(void*), void* handle);

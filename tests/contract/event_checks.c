@@ -139,6 +139,14 @@ static void event_destroyed_while_pending_returns_at_once(void) {
   EXPECT(cuStreamSynchronize(stream), kSuccess);
 }
 
+static void query_of_a_destroyed_event(void) {
+  void* stream = new_stream(kNonBlocking);
+  launch(stream, kLongMs);
+  void* event = mark(stream);
+  MUST(cuEventDestroy_v2(event));
+  note("it returned %d", call_with_dead_handle(cu.cuEventQuery, event));
+}
+
 static void elapsed_time_is_the_devices(void) {
   void* stream = new_stream(kNonBlocking);
   void* begin = mark(stream);
@@ -187,6 +195,7 @@ const struct Check kEventChecks[] = {
     RULE(wait_for_an_event_is_kept_when_it_is_recorded_again, ""),
     RULE(wait_for_an_event_is_kept_when_it_is_destroyed, ""),
     RULE(event_destroyed_while_pending_returns_at_once, ""),
+    RULE(query_of_a_destroyed_event, ""),
     RULE(elapsed_time_is_the_devices, "cuEventElapsedTime"),
     RULE(elapsed_time_between_two_pending_events_of_one_stream_adds_up, "cuEventElapsedTime"),
     RULE(event_without_a_handle_is_an_error, ""),

@@ -99,6 +99,16 @@ static void graph_launched_twice_runs_twice_in_a_row(void) {
   expect(took > 0.9 * 4 * kShortMs, "four of %d ms took %.0f ms", kShortMs, took);
 }
 
+static void graph_launched_in_two_streams_runs_twice_in_a_row(void) {
+  void* exec = two_in_a_row(kLongMs);
+  const double begun = now_ms();
+  MUST(cuGraphLaunch(exec, new_stream(kNonBlocking)));
+  MUST(cuGraphLaunch(exec, new_stream(kNonBlocking)));
+  MUST(cuCtxSynchronize());
+  const double took = now_ms() - begun;
+  expect(took > 0.9 * 4 * kLongMs, "four of %d ms took %.0f ms", kLongMs, took);
+}
+
 static void graph_leaves_the_captured_stream_idle(void) {
   void* captured = new_stream(kNonBlocking);
   void* stream = new_stream(kNonBlocking);
@@ -206,6 +216,7 @@ const struct Check kGraphChecks[] = {
     RULE(event_after_a_graph_covers_its_branches, GRAPHS),
     RULE(graph_waits_for_earlier_and_holds_later_work_of_its_stream, GRAPHS),
     RULE(graph_launched_twice_runs_twice_in_a_row, GRAPHS),
+    RULE(graph_launched_in_two_streams_runs_twice_in_a_row, GRAPHS),
     RULE(graph_leaves_the_captured_stream_idle, GRAPHS),
     RULE(context_synchronize_covers_graphs, GRAPHS),
     RULE(destroy_of_a_launched_graph_does_not_lose_it, GRAPHS " cuGraphExecDestroy"),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -98,4 +100,20 @@ void in_thread(void (*run)(void*), void* argument) {
   const int error = pthread_create(&thread, NULL, thread_main, &body);
   must("pthread_create", error);
   pthread_join(thread, NULL);
+}
+
+static sigjmp_buf g_before_call;
+
+static void on_signal(int number) {
+  siglongjmp(g_before_call, number);
+}
+
+int call_with_dead_handle(int (*function)(void*), void* handle) {
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = on_signal;
+  sigaction(SIGSEGV, &action, NULL);
+  sigaction(SIGBUS, &action, NULL);
+  const int number = sigsetjmp(g_before_call, 1);
+  return number ? -number : function(handle);
 }

@@ -137,6 +137,13 @@ static void stream_destroyed_with_pending_work_completes_it(void) {
   EXPECT(cuEventQuery(event), kSuccess);
 }
 
+static void query_of_a_destroyed_stream(void) {
+  void* stream = new_stream(kNonBlocking);
+  launch(stream, kLongMs);
+  MUST(cuStreamDestroy_v2(stream));
+  note("it returned %d", call_with_dead_handle(cu.cuStreamQuery, stream));
+}
+
 static void context_synchronize_covers_destroyed_streams(void) {
   void* stream = new_stream(kNonBlocking);
   launch(stream, kLongMs);
@@ -174,6 +181,7 @@ const struct Check kStreamChecks[] = {
     RULE(kernels_of_one_stream_do_not_overlap, ""),
     RULE(kernels_of_two_streams_may_overlap, ""),
     RULE(stream_destroyed_with_pending_work_completes_it, ""),
+    RULE(query_of_a_destroyed_stream, ""),
     RULE(context_synchronize_covers_destroyed_streams, ""),
     RULE(stream_with_unknown_flags_is_an_error, ""),
     RULE(stream_with_a_priority_is_a_stream, "cuStreamCreateWithPriority"),
