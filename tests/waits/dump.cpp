@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dump_waits FILE.wst: tasks, waits, sums, sets of polled files, files, ends and losses as JSON
-// lines, as the recording has them and in its order.
+// dump_waits FILE.wst: tasks, waits, sums, sets of polled files, files, ends, calls of the driver
+// and losses as JSON lines, as the recording has them and in its order; and the names of the
+// driver's probed functions, of which the last are all.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -134,6 +135,12 @@ json end(const wst_end& e) {
           {"remote_port", e.remote_port}};
 }
 
+json api(const wst_api& a) {
+  return {{"record", "api"},        {"tid", a.tid},       {"call", a.call},
+          {"symbol", a.symbol},     {"stream", a.stream}, {"event", a.event},
+          {"entry_ns", a.entry_ns}, {"ts", a.h.ts},       {"ret", a.ret}};
+}
+
 void print(const json& line) {
   std::puts(line.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
@@ -149,6 +156,8 @@ void show(Bytes bytes) {
       return print(file(bytes));
     case WST_END:
       return print(end(copy<wst_end>(bytes)));
+    case WST_API:
+      return print(api(copy<wst_api>(bytes)));
     case WST_POLLSET:
       return print(pollset(copy<wst_pollset>(bytes)));
     case WST_LOSS: {
@@ -173,6 +182,15 @@ void show(Bytes bytes) {
   }
 }
 
+void show_symbols(Bytes bytes) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const json meta = json::parse(text, text + bytes.size(), nullptr, false);
+  if (meta.is_object() && meta.contains("api_symbols"))
+    print({{"record", "symbols"},
+           {"names", meta["api_symbols"]},
+           {"complete", meta.value("api_complete", true)}});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -183,8 +201,9 @@ int main(int argc, char** argv) {
     return 5;
   }
   while (auto chunk = reader->next()) {
-    if (chunk->chunk_class != whystall::recording::ChunkClass::kEvents) continue;
-    whystall::recording::for_each_record(chunk->bytes, show);
+    if (chunk->chunk_class == whystall::recording::ChunkClass::kMeta) show_symbols(chunk->bytes);
+    if (chunk->chunk_class == whystall::recording::ChunkClass::kEvents)
+      whystall::recording::for_each_record(chunk->bytes, show);
   }
   return 0;
 }
