@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "abi/events.h"
+#include "model/nvml.h"
+#include "model/time.h"
 
 namespace whystall::model {
-
-/// CLOCK_MONOTONIC nanoseconds.
-using TimeNs = std::int64_t;
-using DurationNs = std::int64_t;
-using Tid = std::uint32_t;
-using Pid = std::uint32_t;
-
-/// Half-open [lo, hi).
-struct Interval {
-  TimeNs lo = 0;
-  TimeNs hi = 0;
-  DurationNs length() const { return hi > lo ? hi - lo : 0; }
-};
 
 struct Task {
   Tid tid = 0;
@@ -71,6 +60,7 @@ struct Meta {
   std::vector<std::string> api_symbols;
   std::vector<TargetProcess> targets;
   Pid whystall_pid = 0;
+  Pid helper_pid = 0;  // of whystall's that reads NVML
   bool api_complete = true;
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
@@ -78,7 +68,13 @@ struct Meta {
   TimeNs api_until_ns = 0;  // when the driver's calls were no longer watched; 0: to the end
   std::vector<TargetProcess> device_processes;  // those that have loaded the driver
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
+  Nvml nvml;
 };
+
+/// Whether a process is whystall, or a part of it.
+inline bool is_whystall(const Meta& meta, Pid pid) {
+  return pid != 0 && (pid == meta.whystall_pid || pid == meta.helper_pid);
+}
 
 /// The process to name first: the one that uses the device, where the given one only launched it.
 inline const TargetProcess* device_user(const Meta& meta) {

@@ -39,9 +39,8 @@ bool is_served_fs(std::string_view fs) {
 
 class Walker {
  public:
-  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Pid whystall,
-         Confidence start)
-      : recording_(recording), timeline_(timeline), whystall_(whystall), confidence_(start) {}
+  Walker(const model::Recording& recording, const timeline::Timeline& timeline, Confidence start)
+      : recording_(recording), timeline_(timeline), confidence_(start) {}
 
   void walk(Tid tid, Interval at, Edge edge) {
     if (chain_.size() >= kMaxDepth) return unknown(at, tid, Reason::kTooDeep);
@@ -140,7 +139,7 @@ class Walker {
       const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
       if (part.length() <= 0) continue;
       waiting_for_cpu(wait, {done, part.lo});
-      const bool self = whystall_ != 0 && slice.pid == whystall_;
+      const bool self = model::is_whystall(recording_.meta, slice.pid);
       emit(part, self ? Cause::kObserver : Cause::kCpuContention, confidence_,
            {.tid = 0, .pid = slice.pid});
       done = part.hi;
@@ -262,7 +261,6 @@ class Walker {
 
   const model::Recording& recording_;
   const timeline::Timeline& timeline_;
-  Pid whystall_;
   Confidence confidence_;
   std::vector<model::Hop> chain_;
   std::vector<Leaf> leaves_;
@@ -272,7 +270,7 @@ class Walker {
 
 std::vector<Leaf> walk_gap(const gaps::Gap& gap, const model::Recording& recording,
                            const timeline::Timeline& timeline) {
-  Walker walker(recording, timeline, recording.meta.whystall_pid, gap.confidence);
+  Walker walker(recording, timeline, gap.confidence);
   walker.walk(gap.tid, gap.at, {});
   return walker.take_leaves();
 }
