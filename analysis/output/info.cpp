@@ -123,36 +123,18 @@ std::string records_text(const Summary& s) {
   return text + line(text.empty() ? "records" : "", row);
 }
 
-/// A device's index, bus and name, and what it says of itself: "GPU 0 …: busy 40.1 %, 45 samples".
-std::string device_text(const model::Nvml& nvml, std::uint32_t index, const model::Meta& m) {
-  const auto samples = static_cast<std::uint64_t>(
-      std::count_if(nvml.samples.begin(), nvml.samples.end(),
-                    [&](const auto& sample) { return sample.device == index; }));
-  const auto share = model::busy_share(nvml, index, {m.start_ns, m.end_ns});
-  const model::Nvml::Device& device = nvml.devices.at(index);
-  const std::string told =
-      ": " + (share ? format("busy %.1f %%", *share * 100) : std::string("busy not known")) + ", " +
-      number(samples) + " samples";
-  const std::string name = "GPU " + std::to_string(index) + " " + printable(device.pci_bus_id) +
-                           " " + printable(device.name);
-  return cut(name, kColumns - kLabel - width(told)) + told;
-}
-
-constexpr std::size_t kDeviceLines = 3;
-
-/// What the devices said of themselves, through NVML.
+/// What the devices said of themselves, through NVML: "live, GPU 0 busy 40.1 %". One line: the
+/// rest is in the JSON.
 std::string counters_text(const model::Meta& m) {
   const model::Nvml& nvml = m.nvml;
   if (nvml.state.empty()) return line("counters", "not told");
-  std::string text = line(
-      "counters", printable(nvml.state) + (nvml.why.empty() ? "" : ": " + printable(nvml.why)));
-  std::size_t lines = 0;
+  std::string text = nvml.state + (nvml.why.empty() ? "" : ": " + nvml.why);
   for (const auto& [index, device] : nvml.devices) {
-    if (lines++ < kDeviceLines) text += line("", device_text(nvml, index, m));
+    const auto share = model::busy_share(nvml, index, {m.start_ns, m.end_ns});
+    text += (index == nvml.devices.begin()->first ? "; GPU " : ", ") + std::to_string(index) +
+            (share ? format(" busy %.1f %%", *share * 100) : " not known");
   }
-  if (lines > kDeviceLines)
-    text += line("", "and of " + number(lines - kDeviceLines) + " other devices (--json)");
-  return text;
+  return line("counters", printable(text));
 }
 
 ordered_json counters_json(const model::Meta& m) {
