@@ -91,7 +91,7 @@ CheckedSource check_nvml(NvmlSampler& nvml) {
           "the device's own utilisation, by NVML",
           report.why,
           live ? "" : "the GPU's own utilisation is not cross-checked",
-          live ? "" : "NVIDIA's library, or WHYSTALL_NVML_LIBRARY=PATH",
+          report.remedy,
           reading < 0 ? "" : format("%.2f ms a reading, 5 a second", reading / 1e6)};
 }
 

@@ -134,7 +134,11 @@ json NvmlFacts::take_piece(TimeNs now) {
 }
 
 SourceReport NvmlFacts::report() const {
-  if (!missing_.empty()) return {SourceState::kMissing, missing_, ""};
+  if (!missing_.empty()) {
+    const bool no_library = missing_.ends_with("is not installed");
+    return {SourceState::kMissing, missing_,
+            no_library ? "NVIDIA's library, or WHYSTALL_NVML_LIBRARY=PATH" : ""};
+  }
   if (!live_) return {SourceState::kMissing, "NVML has not answered yet", ""};
   if (!degraded_.empty()) return {SourceState::kDegraded, degraded_, ""};
   return {SourceState::kLive, "", ""};

@@ -96,7 +96,8 @@ class Session {
         kernel_(std::move(kernel)) {}
 
   Result<SessionResult> run() {
-    nvml_.start(targets_.first().pid);
+    const auto& users = driver_.device_processes();
+    nvml_.start(users.empty() ? targets_.first().pid : users.front().pid);
     // Before the scheduler's hooks: on a busy machine a second may pass, in which they fill the
     // ring.
     if (auto status = driver_.attach(kernel_); !status) return unless_gone(status.error());
