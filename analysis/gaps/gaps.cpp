@@ -109,14 +109,14 @@ Device device_of(const std::vector<const Context*>& contexts, Interval window) {
   return device;
 }
 
-/// Contexts that are known to share a device have one number. Without a list of the host's devices
-/// none do, but those of one process that have the same one in it, which are one already.
+/// Those that are known to share one come together. Of one process, contexts of the same device
+/// already are one.
 std::vector<std::pair<int, std::vector<const Context*>>> by_device(
     const model::Recording& recording, const evidence::Evidence& evidence) {
   std::vector<std::pair<int, std::vector<const Context*>>> devices;
   std::map<int, std::size_t> known;
   for (const Context& context : evidence.contexts) {
-    const int index = model::device_index(recording, context.pid, context.device);
+    const int index = model::device_index(recording, context.pid);
     if (index < 0) {
       devices.push_back({index, {&context}});
       continue;

@@ -244,8 +244,25 @@ std::vector<model::LongCalls> long_calls(const model::Recording& recording, cons
   return most_time_first(by_name);
 }
 
+/// What the host's list of devices and their own counters say of it.
+void describe(model::DeviceTime& time, const gaps::Device& device, const model::Meta& meta) {
+  const auto known = meta.nvml.devices.find(static_cast<std::uint32_t>(device.index));
+  if (device.index < 0 || known == meta.nvml.devices.end()) return;
+  time.index = device.index;
+  time.pci_bus_id = known->second.pci_bus_id;
+  time.uuid = known->second.uuid;
+  time.name = known->second.name;
+  time.nvml_busy = model::busy_share(meta.nvml, known->first, {meta.start_ns, meta.end_ns});
+  for (const auto& [key, seen] : meta.nvml.processes) {
+    const bool watched =
+        std::find(device.pids.begin(), device.pids.end(), key.second) != device.pids.end();
+    if (key.first == known->first && !watched) time.others.push_back(key.second);
+  }
+}
+
 model::DeviceTime device_time(const gaps::Device& device, const model::Meta& meta) {
   model::DeviceTime time;
+  describe(time, device, meta);
   time.starved_ns = device.starved_ns;
   time.had_work_ns = device.had_work_ns;
   time.not_known_ns = device.not_known_ns;

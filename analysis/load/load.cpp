@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "load/believable.h"
 #include "load/meta.h"
+#include "load/nvml.h"
 #include "recording/reader.h"
 
 namespace whystall::load {
@@ -205,6 +206,7 @@ Recording Loader::finish(const recording::ReadStats& read) {
   std::stable_sort(recording_.sums.begin(), recording_.sums.end(),
                    [](const auto& a, const auto& b) { return a.head.h.ts < b.head.h.ts; });
   std::stable_sort(recording_.api.begin(), recording_.api.end(), by_time);
+  sort_samples(recording_.meta.nvml);
   TimeNs last = 0;
   if (!recording_.waits.empty()) last = static_cast<TimeNs>(recording_.waits.back().h.ts);
   if (!recording_.api.empty())

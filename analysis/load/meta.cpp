@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "load/believable.h"
+#include "load/nvml.h"
 
 namespace whystall::load {
 
@@ -78,8 +79,12 @@ void take(model::Meta& meta, const json& j) {
   if (const auto it = j.find("wall_start_ns"); it != j.end() && it->is_number_integer()) {
     meta.wall_start_ns = it->get<model::TimeNs>();
   }
-  if (auto it = j.find("whystall_pid"); it != j.end() && it->is_number_unsigned())
-    meta.whystall_pid = it->get<model::Pid>();
+  auto pid = [&](const char* key, model::Pid& to) {
+    if (auto it = j.find(key); it != j.end() && it->is_number_unsigned())
+      to = it->get<model::Pid>();
+  };
+  pid("whystall_pid", meta.whystall_pid);
+  pid("helper_pid", meta.helper_pid);
   if (auto it = j.find("api_complete"); it != j.end() && it->is_boolean())
     meta.api_complete = it->get<bool>();
   if (auto it = j.find("api_symbols"); it != j.end() && it->is_array()) {
@@ -100,6 +105,7 @@ void take(model::Meta& meta, const json& j) {
   time("api_until_ns", meta.api_until_ns);
   if (auto it = j.find("shed"); it != j.end() && it->is_array()) take_shed(meta, *it);
   if (auto it = j.find("cost"); it != j.end() && it->is_array()) take_cost(meta, *it);
+  if (auto it = j.find("nvml"); it != j.end()) take_nvml(meta.nvml, *it);
 }
 
 }  // namespace

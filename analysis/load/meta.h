@@ -8,8 +8,8 @@
 
 namespace whystall::load {
 
-/// Takes what a META chunk says; later chunks win. False: it is not a JSON object, its targets are
-/// of wrong types, or it is longer than any that a writer makes.
+/// Takes what a META chunk says; later chunks win, but what they say of NVML adds up. False: it is
+/// not a JSON object, its targets are of wrong types, or it is longer than any that a writer makes.
 bool read_meta(model::Meta& meta, std::span<const std::byte> chunk);
 
 /// Moves the window's start, on both clocks, to the time from which the records are whole. Returns

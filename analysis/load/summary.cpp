@@ -6,6 +6,7 @@
 
 #include "load/believable.h"
 #include "load/meta.h"
+#include "load/nvml.h"
 #include "recording/format.h"
 #include "recording/reader.h"
 
@@ -51,6 +52,7 @@ class Counter {
     summary.stats.damaged_chunks = read.damaged_chunks;
     summary.stats.cut = read.cut;
     summary.stats.dropped_ns = move_start(summary.meta, read.gone_until_ns);
+    sort_samples(summary.meta.nvml);
     close_window(summary.meta, summary.stats, last_ns_);
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,11 @@ struct LongCalls {
 
 /// One device, or what must be counted as one; see gaps::Device.
 struct DeviceTime {
+  int index = -1;  // in the host's list; -1: which one it is is not known, nor what follows
+  std::string pci_bus_id, uuid, name;
+  std::optional<double> nvml_busy;  // its own counters: the share in which a kernel of anyone ran
+  std::vector<Pid> others;          // processes on it that were not watched
+
   std::vector<TargetProcess> processes;
   DurationNs starved_ns = 0, had_work_ns = 0, not_known_ns = 0;
 };
@@ -103,6 +109,10 @@ struct Diagnosis {
       if (f.cause != Cause::kUnknown && f.cause != Cause::kWaitIdle) sum += f.ns;
     }
     return sum;
+  }
+  /// The one device, where there is one and it is known; else null.
+  const DeviceTime* the_device() const {
+    return devices.size() == 1 && devices.front().index >= 0 ? &devices.front() : nullptr;
   }
   /// How much more the first finding has than the second. What is not known, if it is less, cannot
   /// change which is first.

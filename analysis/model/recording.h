@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "abi/events.h"
+#include "model/nvml.h"
+#include "model/time.h"
 
 namespace whystall::model {
-
-/// CLOCK_MONOTONIC nanoseconds.
-using TimeNs = std::int64_t;
-using DurationNs = std::int64_t;
-using Tid = std::uint32_t;
-using Pid = std::uint32_t;
-
-/// Half-open [lo, hi).
-struct Interval {
-  TimeNs lo = 0;
-  TimeNs hi = 0;
-  DurationNs length() const { return hi > lo ? hi - lo : 0; }
-};
 
 struct Task {
   Tid tid = 0;
@@ -79,6 +68,7 @@ struct Meta {
   std::vector<std::string> api_symbols;
   std::vector<TargetProcess> targets;
   Pid whystall_pid = 0;
+  Pid helper_pid = 0;  // of whystall's that reads NVML
   bool api_complete = true;
   TimeNs start_ns = 0;
   TimeNs end_ns = 0;
@@ -87,7 +77,13 @@ struct Meta {
   std::vector<TargetProcess> device_processes;  // those that have loaded the driver
   std::vector<Shed> shed;
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
+  Nvml nvml;
 };
+
+/// Whether a process is whystall, or a part of it.
+inline bool is_whystall(const Meta& meta, Pid pid) {
+  return pid != 0 && (pid == meta.whystall_pid || pid == meta.helper_pid);
+}
 
 /// The process to name first: the one that uses the device, where the given one only launched it.
 inline const TargetProcess* device_user(const Meta& meta) {
@@ -136,10 +132,13 @@ struct Recording {
   Interval window() const { return {meta.start_ns, meta.end_ns}; }
 };
 
-/// Which of the host's devices a process means by its own number (-1: not known); -1 when that
-/// cannot be told. Without a list of the host's devices it never can.
-inline int device_index(const Recording&, Pid, std::int64_t) {
-  return -1;
+/// Which of the host's devices a process uses; -1 when that cannot be told: it is told by a host
+/// that has one only, and by a process that was seen on one only.
+inline int device_index(const Recording& recording, Pid pid) {
+  const Nvml& nvml = recording.meta.nvml;
+  if (nvml.devices.size() == 1) return static_cast<int>(nvml.devices.begin()->first);
+  const auto seen = devices_of(nvml, pid);
+  return seen.size() == 1 ? static_cast<int>(seen.front()) : -1;
 }
 
 }  // namespace whystall::model

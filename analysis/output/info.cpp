@@ -123,6 +123,48 @@ std::string records_text(const Summary& s) {
   return text + line(text.empty() ? "records" : "", row);
 }
 
+/// What the devices said of themselves, through NVML: "live, GPU 0 busy 40.1 %". One line: the
+/// rest is in the JSON.
+std::string counters_text(const model::Meta& m) {
+  const model::Nvml& nvml = m.nvml;
+  if (nvml.state.empty()) return line("counters", "not told");
+  std::string text = nvml.state + (nvml.why.empty() ? "" : ": " + nvml.why);
+  for (const auto& [index, device] : nvml.devices) {
+    const auto share = model::busy_share(nvml, index, {m.start_ns, m.end_ns});
+    text += (index == nvml.devices.begin()->first ? "; GPU " : ", ") + std::to_string(index) +
+            (share ? format(" busy %.1f %%", *share * 100) : " not known");
+  }
+  return line("counters", printable(text));
+}
+
+ordered_json counters_json(const model::Meta& m) {
+  const model::Nvml& nvml = m.nvml;
+  ordered_json devices = ordered_json::array(), processes = ordered_json::array();
+  for (const auto& [index, device] : nvml.devices) {
+    const auto share = model::busy_share(nvml, index, {m.start_ns, m.end_ns});
+    devices.push_back({{"index", index},
+                       {"uuid", printable(device.uuid)},
+                       {"pci_bus_id", printable(device.pci_bus_id)},
+                       {"name", printable(device.name)},
+                       {"minor", device.minor ? ordered_json(*device.minor) : ordered_json()},
+                       {"memory_bytes", device.memory_bytes},
+                       {"most_used_bytes", device.most_used_bytes},
+                       {"busy_share", share ? ordered_json(*share) : ordered_json()}});
+  }
+  for (const auto& [key, seen] : nvml.processes) {
+    processes.push_back({{"device", key.first},
+                         {"pid", key.second},
+                         {"first_ns", seen.first_ns},
+                         {"last_ns", seen.last_ns}});
+  }
+  return {{"state", printable(nvml.state)},
+          {"why", printable(nvml.why)},
+          {"devices", devices},
+          {"processes", processes},
+          {"samples", nvml.samples.size()},
+          {"left_out", nvml.left_out}};
+}
+
 ordered_json loss_json(const model::LossTotal& loss) {
   return {{"count", loss.count}, {"first_ns", loss.first_ns}, {"last_ns", loss.last_ns}};
 }
@@ -142,6 +184,7 @@ std::string render_info_text(const Summary& s, const std::string& file) {
   text += line("driver", fit(or_not_told(m.driver_library), kColumns - kLabel));
   text += line("", number(m.api_symbols.size()) + " of its calls watched" +
                        (m.api_complete ? "" : ", some could not be"));
+  text += counters_text(m);
   const model::DurationNs length = m.end_ns - m.start_ns;
   text +=
       line("window", format_wall_time(m.wall_start_ns) + " to " +
@@ -188,6 +231,7 @@ std::string render_info_json(const Summary& s, const std::string& file) {
       {"driver_library", printable(m.driver_library)},
       {"api_symbols", m.api_symbols.size()},
       {"api_complete", m.api_complete},
+      {"device_counters", counters_json(m)},
       {"window",
        {{"start_ns", m.start_ns},
         {"end_ns", m.end_ns},

@@ -97,7 +97,16 @@ std::string render_json(const model::Diagnosis& d) {
   for (const auto& device : d.devices) {
     ordered_json processes = ordered_json::array();
     for (const auto& process : device.processes) processes.push_back(process_json(process));
-    devices.push_back({{"processes", processes},
+    ordered_json index, busy, others = device.others;
+    if (device.index >= 0) index = device.index;
+    if (device.nvml_busy) busy = *device.nvml_busy;
+    devices.push_back({{"index", index},
+                       {"pci_bus_id", printable(device.pci_bus_id)},
+                       {"uuid", printable(device.uuid)},
+                       {"name", printable(device.name)},
+                       {"nvml_busy", busy},
+                       {"other_pids", others},
+                       {"processes", processes},
                        {"starved_ns", device.starved_ns},
                        {"had_work_ns", device.had_work_ns},
                        {"not_known_ns", device.not_known_ns}});

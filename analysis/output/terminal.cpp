@@ -78,14 +78,25 @@ std::string whose(const Diagnosis& d) {
   return processes > 1 ? format("%zu processes", processes) : "this process only";
 }
 
+/// "0000:c1:00.0" without the domain that most hosts have no other of.
+std::string short_bus_id(const std::string& id) {
+  const std::size_t zeros = id.find_first_not_of('0');
+  return id.starts_with("0000") && zeros != std::string::npos && id[zeros] == ':'
+             ? id.substr(zeros + 1)
+             : id;
+}
+
 std::string coverage(const Diagnosis& d) {
   const DurationNs likely = d.starved_ns - d.starved_proven_ns;
   std::string sure = "proven";
   if (likely > 0) sure = d.starved_proven_ns == 0 ? "likely" : seconds(likely) + " of it likely";
-  std::string text = "Device, " + whose(d) + ": starved " + percent(d.starved_ns, d.observed_ns()) +
+  const model::DeviceTime* device = d.the_device();
+  const std::string name = device ? "GPU " + printable(short_bus_id(device->pci_bus_id)) : "Device";
+  std::string text = name + ", " + whose(d) + ": starved " + percent(d.starved_ns, d.observed_ns()) +
                      " (" + seconds(d.starved_ns) + ", " + sure + ")\n";
   text += "  had work " + percent(d.had_work_ns, d.observed_ns()) + "   not known " +
           percent(d.not_known_ns, d.observed_ns());
+  if (device && device->nvml_busy) text += format("   NVML busy %.0f %%", *device->nvml_busy * 100);
   if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.observed_ns());
   return text + "\n";
 }
@@ -261,6 +272,17 @@ std::string warnings(const Diagnosis& d) {
                    static_cast<unsigned long long>(d.lost_records));
   if (!d.meta.api_complete)
     text += "Not every driver call could be probed on this kernel: 'starved' may be too high.\n";
+  if (const model::DeviceTime* device = d.the_device()) {
+    // What a copy keeps busy does not count there, so less is no contradiction.
+    constexpr double kSlack = 0.05;
+    const double starved = static_cast<double>(d.starved_ns) / static_cast<double>(d.observed_ns());
+    if (device->nvml_busy && *device->nvml_busy > 1 - starved + kSlack)
+      text += "By its own counters the GPU was busier than that: somebody else uses it.\n";
+    if (!device->others.empty())
+      text += format("Also on this GPU, not watched: pid %u", device->others.front()) +
+              (device->others.size() > 1 ? format(" and %zu more", device->others.size() - 1) : "") +
+              ".\n";
+  }
   if (d.load.no_end || d.load.cut)
     text += "The recording was cut short: this is the report of what is there.\n";
   if (d.load.damaged_chunks + d.load.bad_records > 0)

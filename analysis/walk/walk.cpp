@@ -43,7 +43,6 @@ class Walker {
       : walks_(walks),
         recording_(walks.recording),
         timeline_(walks.timeline),
-        whystall_(recording_.meta.whystall_pid),
         confidence_(start) {}
 
   void walk(Tid tid, Interval at, Edge edge) {
@@ -175,7 +174,7 @@ class Walker {
       const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
       if (part.length() <= 0) continue;
       waiting_for_cpu(wait, {done, part.lo});
-      const bool self = whystall_ != 0 && slice.pid == whystall_;
+      const bool self = model::is_whystall(recording_.meta, slice.pid);
       emit(part, self ? Cause::kObserver : Cause::kCpuContention, confidence_,
            {.tid = 0, .pid = slice.pid});
       done = part.hi;
@@ -302,7 +301,6 @@ class Walker {
   const Walks& walks_;
   const model::Recording& recording_;
   const timeline::Timeline& timeline_;
-  Pid whystall_;
   const wst_api* call_ = nullptr;  // the driver call that the thread is in, in this step
   Confidence confidence_;
   std::vector<model::Hop> chain_;

@@ -155,6 +155,8 @@ TEST_F(Info, FitsAScreenWhateverTheRecordingHolds) {
   s.stored_bytes = s.raw_bytes = s.file_bytes = ~0ull;
   s.losses.fill({~0ull, -(std::int64_t{1} << 60), std::int64_t{1} << 60});
   s.other_losses = s.losses[0];
+  s.meta.nvml.state = s.meta.nvml.why = nasty;
+  for (std::uint32_t i = 0; i < 64; i++) s.meta.nvml.devices[i] = {nasty, nasty, nasty, i};
   std::istringstream lines(output::render_info_text(s, nasty));
   std::string line;
   int count = 0;
@@ -167,6 +169,7 @@ TEST_F(Info, FitsAScreenWhateverTheRecordingHolds) {
   EXPECT_LE(count, 24);
   const auto json = nlohmann::json::parse(output::render_info_json(s, nasty));
   EXPECT_EQ(json["targets"].size(), 2u);
+  EXPECT_EQ(json["device_counters"]["devices"].size(), 64u);
   EXPECT_EQ(json["losses"].size(), WST_LOSS_CLASSES + 1u);
 }
 

@@ -185,6 +185,14 @@ TEST_F(Walk, BlamesItselfWhenItsOwnProcessRan) {
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..20 observer proven", "20..50 cpu.contention proven"}));
 }
 
+TEST_F(Walk, ItsHelperIsPartOfWhystall) {
+  constexpr Pid kHelper = 78;
+  b.raw().meta.helper_pid = kHelper;
+  b.runnable(kMain, 5_ms, 10_ms, 50_ms).on_cpu(0);
+  b.slice(0, 10_ms, 50_ms, kHelper, "whystall-nvml");
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 observer proven"}));
+}
+
 TEST_F(Walk, FollowsAWakeUpOverLoopbackButIsLessSure) {
   const auto file = b.file(1, "/data/1.jpg");
   waits(kMain).in_call(kPollCall, 0x1000, 1).woken_by(kWorker, kMain, WST_CTX_LOCALNET);

@@ -80,6 +80,7 @@ void Driver::set_current(Context* context) {
 
 CUresult Driver::create_context(SyncMode mode, Context** context) {
   if (!device_->alive()) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  device_->enter();
   auto owned = std::make_unique<Context>();
   owned->id = ++last_context_;
   owned->sync_mode = mode;
@@ -111,6 +112,7 @@ CUresult Driver::destroy_context(Context* context, Wait* wait) {
   *wait = {context->all_ns, context->sync_mode};
   std::erase_if(streams_, [&](const auto& entry) { return entry.second->context == context; });
   contexts_.erase(context);
+  if (contexts_.empty()) device_->leave();
   if (current_context == context) current_context = nullptr;
   return CUDA_SUCCESS;
 }
@@ -165,7 +167,7 @@ Event* Driver::event(CUevent handle) const {
 }
 
 CUresult Driver::submit(CUstream handle, const Operation& operation, Wait* end) {
-  OpRecord record;
+  OpRecord record = {};
   record.api_ns = operation.api_ns;
   record.bytes = operation.bytes;
   record.pid = pid_;

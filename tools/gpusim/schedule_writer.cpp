@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 namespace gpusim {
@@ -24,6 +25,12 @@ const char* kind_name(OpKind kind) {
       return "d2d";
     case OpKind::kMemset:
       return "memset";
+    case OpKind::kPeer:
+      return "p2p";
+    case OpKind::kHost:
+      return "host";
+    case OpKind::kSlices:
+      break;
   }
   return "unknown";
 }
@@ -62,19 +69,38 @@ bool ScheduleWriter::open(const std::string& path, const DeviceConfig& config, i
   return flush();
 }
 
-void ScheduleWriter::add(uint64_t number, const OpRecord& op) {
+void ScheduleWriter::add(const OpRecord& op) {
+  if (op.kind == OpKind::kSlices) return add_slices(op);
   char text[256];
   std::snprintf(text, sizeof(text),
                 R"({"op":%)" PRIu64
                 R"(,"pid":%u,"tid":%u,"ctx":%u,"stream":%u,"kind":"%s","name":)",
-                number, op.pid, op.tid, op.context, op.stream, kind_name(op.kind));
+                next_++, op.pid, op.tid, op.context, op.stream, kind_name(op.kind));
   pending_ += text;
   append_string(pending_, op.name);
   std::snprintf(text, sizeof(text),
                 R"(,"bytes":%)" PRIu64 R"(,"api_ns":%)" PRId64 R"(,"start_ns":%)" PRId64
-                R"(,"end_ns":%)" PRId64 "}\n",
+                R"(,"end_ns":%)" PRId64,
                 op.bytes, op.api_ns, op.start_ns, op.end_ns);
   pending_ += text;
+  if (op.graph != 0) pending_ += ",\"graph\":" + std::to_string(op.graph);
+  if (op.slice_records > 0) {
+    pending_ += ",\"slices\":[";
+    slice_records_ = op.slice_records;
+  } else {
+    pending_ += "}\n";
+  }
+}
+
+void ScheduleWriter::add_slices(const OpRecord& op) {
+  Reservation pieces[kPiecesPerRecord];
+  std::memcpy(pieces, op.name, sizeof(pieces));
+  for (uint64_t i = 0; i < op.bytes; ++i) {
+    if (pending_.back() == ']') pending_ += ',';
+    pending_ += '[' + std::to_string(pieces[i].start_ns) + ',' + std::to_string(pieces[i].end_ns);
+    pending_ += ']';
+  }
+  if (--slice_records_ == 0) pending_ += "]}\n";
 }
 
 bool ScheduleWriter::flush() {

@@ -17,12 +17,17 @@ class ScheduleWriter {
   ScheduleWriter& operator=(const ScheduleWriter&) = delete;
 
   bool open(const std::string& path, const DeviceConfig& config, int64_t start_ns);
-  void add(uint64_t number, const OpRecord& op);
+  // Takes the records in the order of the ring.
+  void add(const OpRecord& op);
   // False, with errno set, if the file cannot take what was added.
   bool flush();
 
  private:
+  void add_slices(const OpRecord& op);
+
   int fd_ = -1;
+  uint64_t next_ = 0;  // the next operation's number
+  uint32_t slice_records_ = 0;
   std::string pending_;
 };
 

@@ -16,6 +16,7 @@ namespace gpusim {
 namespace {
 
 constexpr int kSpinsBeforeBlocking = 200;
+static_assert(kMaxSliceRecords * kPiecesPerRecord <= Pieces::kCapacity);
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 struct Extent {
@@ -29,6 +30,10 @@ Extent engines_for(OpKind kind, const DeviceConfig& config) {
       return {kEngineHostToDevice, kEngineHostToDevice + 1};
     case OpKind::kDeviceToHost:
       return {kEngineDeviceToHost, kEngineDeviceToHost + 1};
+    case OpKind::kPeer:
+      return {kEnginePeer, kEnginePeer + 1};
+    case OpKind::kHost:
+    case OpKind::kSlices:
     case OpKind::kKernel:
     case OpKind::kDeviceToDevice:
     case OpKind::kMemset:
@@ -51,11 +56,25 @@ bool valid(const DeviceConfig& config) {
 }
 
 // Open-file-description lock: belongs to the daemon's open file, not to whoever forks from it.
-struct flock whole_file() {
+// Clients lock bytes of their own beyond.
+struct flock daemon_range() {
   struct flock range = {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
+  range.l_len = 1;
   return range;
+}
+
+// The same bus id on each start gives the same device.
+void make_uuid(const char* pci_bus_id, uint8_t* uuid) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int i = 0; i < 16; ++i) {
+    for (const char* c = pci_bus_id; *c; ++c) {
+      hash = (hash ^ static_cast<unsigned char>(*c)) * 0x100000001b3;
+    }
+    hash = (hash ^ static_cast<uint64_t>(i)) * 0x100000001b3;
+    uuid[i] = static_cast<uint8_t>(hash >> 32);
+  }
 }
 
 // Only the used part: a record is mostly name, and a launch should not write 240 bytes for it.
@@ -102,13 +121,14 @@ bool SharedDevice::open(const std::string& dir) {
 
 bool SharedDevice::create(int fd, const DeviceConfig& config) {
   fd_ = fd;
-  struct flock range = whole_file();
+  struct flock range = daemon_range();
   if (!valid(config) || fcntl(fd_, F_OFD_SETLK, &range) != 0) return false;
   const size_t bytes = file_bytes(config.ring_ops);
   if (posix_fallocate(fd_, 0, static_cast<off_t>(bytes)) != 0 || !map(fd_, bytes)) return false;
   new (memory_) DeviceMemory{};
   memory_->magic = kMagic;
   memory_->config = config;
+  make_uuid(config.pci_bus_id, memory_->uuid);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -119,7 +139,7 @@ bool SharedDevice::create(int fd, const DeviceConfig& config) {
 }
 
 bool SharedDevice::alive() const {
-  struct flock range = whole_file();
+  struct flock range = daemon_range();
   return fcntl(fd_, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
@@ -159,11 +179,21 @@ void SharedDevice::rebuild_engines() {
   }
   const int64_t now = now_ns();
   const uint64_t head = memory_->head.load(std::memory_order_relaxed);
-  const uint64_t kept = std::min<uint64_t>(head, memory_->config.ring_ops - 1);
-  // The slot at `head` may be half written: an operation that never was.
+  // The slots from `head` on may be half written: an operation that never was.
+  const uint64_t kept = std::min<uint64_t>(head, memory_->config.ring_ops - max_records());
   for (uint64_t number = head - kept; number < head; ++number) {
     const OpRecord& op = record(number);
-    memory_->engines[op.engine].reserve(op.start_ns, op.end_ns, now);
+    if (op.engine == kNoEngine || op.slice_records > 0) continue;
+    Timeline& engine = memory_->engines[op.engine];
+    if (op.kind != OpKind::kSlices) {
+      engine.reserve(op.start_ns, op.end_ns, now);
+      continue;
+    }
+    Reservation pieces[kPiecesPerRecord];
+    std::memcpy(pieces, op.name, sizeof(pieces));
+    for (uint64_t i = 0; i < op.bytes; ++i) {
+      engine.reserve(pieces[i].start_ns, pieces[i].end_ns, now);
+    }
   }
 }
 
@@ -172,13 +202,16 @@ int64_t SharedDevice::copy_duration(const OpRecord& op) const {
   double rate = config.d2d_bytes_per_ns;
   if (op.kind == OpKind::kHostToDevice) rate = config.h2d_bytes_per_ns;
   if (op.kind == OpKind::kDeviceToHost) rate = config.d2h_bytes_per_ns;
+  if (op.kind == OpKind::kPeer) rate = config.p2p_bytes_per_ns;
   return config.copy_latency_ns + static_cast<int64_t>(static_cast<double>(op.bytes) / rate);
 }
 
-SharedDevice::Submit SharedDevice::submit(OpRecord& op, int64_t ready_ns, int64_t kernel_ns) {
-  const DeviceConfig& config = memory_->config;
-  const int64_t duration = op.kind == OpKind::kKernel ? kernel_ns : copy_duration(op);
-  const Extent choice = engines_for(op.kind, config);
+uint32_t SharedDevice::max_records() const {
+  if (memory_->config.time_slice_ns == 0) return 1;
+  return 1 + std::min(kMaxSliceRecords, memory_->config.ring_ops / 2 - 1);
+}
+
+SharedDevice::Submit SharedDevice::begin() {
   if (!lock()) return Submit::kGone;
   // Under the lock, so that a daemon that stops with the lock held has seen the last operation.
   if (memory_->state.load(std::memory_order_relaxed) != DeviceState::kReady) {
@@ -186,25 +219,104 @@ SharedDevice::Submit SharedDevice::submit(OpRecord& op, int64_t ready_ns, int64_
     return Submit::kGone;
   }
   const uint64_t number = memory_->head.load(std::memory_order_relaxed);
-  if (number - memory_->tail.load(std::memory_order_acquire) >= config.ring_ops) {
+  const uint64_t used = number - memory_->tail.load(std::memory_order_acquire);
+  if (used + max_records() > memory_->config.ring_ops) {
     unlock();
     return alive() ? Submit::kFull : Submit::kGone;
   }
-  op.engine = choice.first;
-  op.start_ns = memory_->engines[choice.first].earliest(ready_ns, duration);
-  for (uint32_t engine = choice.first + 1; engine < choice.last; ++engine) {
-    const int64_t start = memory_->engines[engine].earliest(ready_ns, duration);
-    if (start < op.start_ns) {
-      op.start_ns = start;
-      op.engine = engine;
-    }
+  return Submit::kOk;
+}
+
+TimeShare SharedDevice::share() const {
+  TimeShare share = {memory_->config.time_slice_ns, 0, 0};
+  if (share.slice_ns == 0 || client_ < 0) return {};
+  for (uint32_t slot = 0; slot < kMaxClients; ++slot) {
+    if (slot == static_cast<uint32_t>(client_)) share.rank = share.processes;
+    if (memory_->client_pids[slot].load(std::memory_order_relaxed) != 0) ++share.processes;
   }
-  op.end_ns = op.start_ns + duration;
-  OpRecord& slot = record(number);
+  return share;
+}
+
+void SharedDevice::lay_kernel(OpRecord& op, int64_t ready_ns, int64_t kernel_ns,
+                              Pieces* pieces) const {
+  const TimeShare times = share();
+  const Extent choice = engines_for(op.kind, memory_->config);
+  const uint32_t most = std::max(1U, (max_records() - 1) * kPiecesPerRecord);
+  thread_local Pieces other;
+  pieces->count = 0;
+  for (uint32_t engine = choice.first; engine < choice.last; ++engine) {
+    const Timeline& line = memory_->engines[engine];
+    lay(line, ready_ns, kernel_ns, times, most, &other);
+    // The clocks of the moment it starts are its clocks to the end.
+    if (memory_->config.half_clocks_from_ns <= other.start_ns()) {
+      lay(line, ready_ns, 2 * kernel_ns, times, most, &other);
+    }
+    if (pieces->count > 0 && other.end_ns() >= pieces->end_ns()) continue;
+    op.engine = engine;
+    pieces->count = other.count;
+    std::copy(other.at, other.at + other.count, pieces->at);
+  }
+}
+
+void SharedDevice::publish(OpRecord& op, const Pieces& pieces) {
+  uint64_t number = memory_->head.load(std::memory_order_relaxed);
+  const bool sliced = pieces.count > 1;
+  const uint32_t records = sliced ? (pieces.count + kPiecesPerRecord - 1) / kPiecesPerRecord : 0;
+  op.slice_records = static_cast<uint8_t>(records);
+  OpRecord& slot = record(number++);
   std::memcpy(&slot, &op, offsetof(OpRecord, name));
   copy_name(slot, op);
-  memory_->engines[op.engine].reserve(op.start_ns, op.end_ns, op.api_ns);
-  memory_->head.store(number + 1, std::memory_order_release);
+  for (uint32_t i = 0; i < records; ++i) {
+    const uint32_t first = i * kPiecesPerRecord;
+    const uint32_t count = std::min(kPiecesPerRecord, pieces.count - first);
+    OpRecord& more = record(number++);
+    std::memcpy(&more, &op, offsetof(OpRecord, name));
+    more.kind = OpKind::kSlices;
+    more.slice_records = 0;
+    more.bytes = count;
+    std::memcpy(more.name, pieces.at + first, count * sizeof(Reservation));
+  }
+  for (uint32_t i = 0; i < pieces.count; ++i) {
+    memory_->engines[op.engine].reserve(pieces.at[i].start_ns, pieces.at[i].end_ns, op.api_ns);
+  }
+  memory_->head.store(number, std::memory_order_release);
+}
+
+SharedDevice::Submit SharedDevice::submit(OpRecord& op, int64_t ready_ns, int64_t kernel_ns) {
+  thread_local Pieces pieces;
+  const Submit result = begin();
+  if (result != Submit::kOk) return result;
+  if (op.kind == OpKind::kKernel) {
+    lay_kernel(op, ready_ns, kernel_ns, &pieces);
+  } else {
+    const int64_t duration = copy_duration(op);
+    const Extent choice = engines_for(op.kind, memory_->config);
+    pieces.count = 1;
+    op.engine = choice.first;
+    op.start_ns = memory_->engines[choice.first].earliest(ready_ns, duration);
+    for (uint32_t engine = choice.first + 1; engine < choice.last; ++engine) {
+      const int64_t start = memory_->engines[engine].earliest(ready_ns, duration);
+      if (start < op.start_ns) {
+        op.start_ns = start;
+        op.engine = engine;
+      }
+    }
+    pieces.at[0] = {op.start_ns, op.start_ns + duration};
+  }
+  op.start_ns = pieces.start_ns();
+  op.end_ns = pieces.end_ns();
+  publish(op, pieces);
+  unlock();
+  return Submit::kOk;
+}
+
+SharedDevice::Submit SharedDevice::add(OpRecord& op) {
+  thread_local Pieces none;
+  none.count = 0;
+  op.engine = kNoEngine;
+  const Submit result = begin();
+  if (result != Submit::kOk) return result;
+  publish(op, none);
   unlock();
   return Submit::kOk;
 }

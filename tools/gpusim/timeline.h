@@ -15,7 +15,7 @@ struct Reservation {
 // Sorted, disjoint reservations. A later submit may take a gap that an earlier one left (a kernel
 // that waits for an event does not keep the engine from work that is ready), and never moves one.
 struct Timeline {
-  static constexpr size_t kCapacity = 512;
+  static constexpr size_t kCapacity = 2048;
 
   int64_t floor_ns;  // end of the latest reservation that was dropped
   uint32_t count;

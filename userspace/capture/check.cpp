@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/check.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "capture/driver_api.h"
 #include "capture/kernel.h"
+#include "capture/nvml_sampler.h"
 #include "capture/preflight.h"
 #include "capture/price.h"
 
@@ -73,10 +76,34 @@ CheckedSource absent(const char* name, const char* tells, const char* effect) {
   return {name, SourceState::kMissing, tells, "not in this version", effect, "", ""};
 }
 
+/// NVML's first answer takes a second or so where the driver was idle.
+constexpr DurationNs kNvmlWithin = 2 * kSecond;
+
+CheckedSource check_nvml(NvmlSampler& nvml) {
+  const TimeNs until = monotonic_now() + kNvmlWithin;
+  while (!nvml.facts().settled() && monotonic_now() < until) {
+    usleep(20'000);
+    nvml.step();
+  }
+  nvml.end(100);
+  const SourceReport report = nvml.facts().report();
+  const bool live = report.state == SourceState::kLive;
+  const double reading = nvml.facts().reading_ns();
+  return {"device counters",
+          report.state,
+          "the device's own utilisation, by NVML",
+          report.why,
+          live ? "" : "the GPU's own utilisation is not cross-checked",
+          report.remedy,
+          reading < 0 ? "" : format("%.2f ms a reading, 5 a second", reading / 1e6)};
+}
+
 }  // namespace
 
 Result<std::vector<CheckedSource>> check_sources() {
   if (auto status = check_host(); !status) return status.error();
+  NvmlSampler nvml;
+  nvml.start(0);
   auto load = PricedLoad::start();
   if (!load) return load.error();
   const double plain_wait = load->wait_ns(), plain_call = load->call_ns();
@@ -101,6 +128,7 @@ Result<std::vector<CheckedSource>> check_sources() {
                        live ? "" : std::string(facts.without), report.remedy,
                        report.state == SourceState::kMissing ? "" : price_of(source, prices)});
   }
+  checked.push_back(check_nvml(nvml));
   checked.push_back(absent("GPU clock", "when the device itself worked",
                            "idle time is a lower bound, by the driver's calls"));
   checked.push_back(

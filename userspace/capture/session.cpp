@@ -12,6 +12,7 @@
 #include "capture/budget.h"
 #include "capture/driver_watch.h"
 #include "capture/journals.h"
+#include "capture/nvml_sampler.h"
 #include "capture/preflight.h"
 #include "recording/writer.h"
 
@@ -28,6 +29,8 @@ constexpr DurationNs kFlushEvery = kSecond;
 /// Looking through all open files of a host with 3,000 processes takes some 20 ms.
 constexpr DurationNs kEndsEvery = 10 * kSecond;
 constexpr int kMaxHops = 8;
+/// For the helper that reads NVML to end by itself.
+constexpr int kNvmlEndMs = 100;
 /// Of a target's command line, which can have megabytes: readers bound what META may take.
 constexpr std::size_t kMaxCommandBytes = 16u << 10;
 
@@ -89,6 +92,8 @@ class Session {
         kernel_(std::move(kernel)) {}
 
   Result<SessionResult> run() {
+    const auto& users = driver_.device_processes();
+    nvml_.start(users.empty() ? targets_.first().pid : users.front().pid);
     // Before the scheduler's hooks: on a busy machine a second may pass, in which they fill the
     // ring.
     if (auto status = driver_.attach(kernel_); !status) return unless_gone(status.error());
@@ -107,6 +112,7 @@ class Session {
     while (!reason) {
       const bool ended = targets_.all_ended(kDrainMs);
       drain();
+      nvml_.step();
       const TimeNs now = monotonic_now();
       watch_driver(now);
       watch_cost(now);
@@ -142,7 +148,8 @@ class Session {
                  {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
                  {"profile", "lean"},
                  {"clock", "api"},
-                 {"whystall_pid", getpid()}};
+                 {"whystall_pid", getpid()},
+                 {"helper_pid", nvml_.pid()}};
     meta.update(targets_meta());
     return meta;
   }
@@ -273,9 +280,14 @@ class Session {
       if (auto status = kernel_.dump_ends(); !status) return status.error();
       drain();
     }
+    note_nvml(now);
     if (write_error_) return Nothing{};
     if (auto status = writer_.flush(); !status) write_error_ = status.error();
     return Nothing{};
+  }
+
+  void note_nvml(TimeNs now) {
+    if (const json piece = nvml_.facts().take_piece(now); !piece.is_null()) note(piece);
   }
 
   /// The waits and runs that are not over, and, hop by hop, the past of whoever is named: each
@@ -296,10 +308,13 @@ class Session {
   /// report: then it ends where its records end.
   Result<SessionResult> end(StopReason reason) {
     TimeNs end = monotonic_now();
+    nvml_.step();
+    nvml_.ask_to_end();
     if (refresh_names()) note(targets_meta());
     if (auto status = show_now(); !status) return status.error();
     if (auto status = kernel_.dump_ends(); !status) return status.error();
     drain();
+    note_nvml(end);
     if (!write_error_) {
       if (auto status = writer_.flush(); !status) write_error_ = status.error();
     }
@@ -314,6 +329,7 @@ class Session {
     if (ending)
       ending = write_meta({{"end_ns", end}, {"stopped_by", reason_name(reason)}, {"cost", costs_}});
     if (!ending && !write_error_) write_error_ = ending.error();
+    nvml_.end(kNvmlEndMs);
     return SessionResult{
         end - start_,      std::max<DurationNs>(0, writer_.gone_until_ns() - start_),
         write_error_,      !driver_.device_processes().empty(),
@@ -330,6 +346,7 @@ class Session {
   Kernel kernel_;
   JournalRequests journals_;
   CostMeter meter_;
+  NvmlSampler nvml_;
   json costs_ = json::array();
   json shed_ = json::array();
   bool over_budget_ = false;
