@@ -192,26 +192,27 @@ TEST(GpusimDevices, ProcessesTakeTurns) {
   constexpr int64_t kSliceNs = kMs;
   Daemon daemon({"--time-slice-us", "1000"});
   int ready[2];
-  int go[2];
+  int go[2][2];
   ASSERT_EQ(pipe(ready), 0);
-  ASSERT_EQ(pipe(go), 0);
   pid_t clients[2];
-  for (pid_t& pid : clients) {
-    pid = start_client(daemon.dir(), [&](const Cuda& cuda) {
+  for (int number = 0; number < 2; ++number) {
+    const int(&going)[2] = go[number];
+    ASSERT_EQ(pipe(go[number]), 0);
+    clients[number] = start_client(daemon.dir(), [&](const Cuda& cuda) {
       const Client client(cuda);
       char c = 0;
       ASSERT_EQ(write(ready[1], "x", 1), 1);
-      ASSERT_EQ(read(go[0], &c, 1), 1);
+      ASSERT_EQ(read(going[0], &c, 1), 1);
       for (int i = 0; i < 5; ++i) EXPECT_EQ(client.launch(3 * kMs + 1), CUDA_SUCCESS);
       // Until the other has launched, too: both hold a context all the while.
       ASSERT_EQ(write(ready[1], "x", 1), 1);
-      ASSERT_EQ(read(go[0], &c, 1), 1);
+      ASSERT_EQ(read(going[0], &c, 1), 1);
     });
   }
   for (int round = 0; round < 2; ++round) {
     char c[2];
     for (char& one : c) ASSERT_EQ(read(ready[0], &one, 1), 1);
-    ASSERT_EQ(write(go[1], c, 2), 2);
+    for (const auto& going : go) ASSERT_EQ(write(going[1], c, 1), 1);
   }
   for (const pid_t pid : clients) EXPECT_EQ(wait_status(pid), 0);
   const auto ops = daemon.schedule();
