@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -19,6 +21,19 @@ constexpr int64_t kNever = 600'000 * kMs;
 
 int64_t soonest(const ScheduledOp& op) {
   return op.api_ns + kLatencyNs;
+}
+
+// What truth.py makes of a window of the schedule.
+nlohmann::json truth(const Daemon& daemon, int64_t from_ns, int64_t to_ns) {
+  const std::string command = "/usr/bin/python3 " GPUSIM_TRUTH " " + daemon.dir() +
+                              "/schedule.ndjson --json --from " + std::to_string(from_ns) +
+                              " --to " + std::to_string(to_ns);
+  FILE* output = popen(command.c_str(), "r");
+  std::string text;
+  char part[4096];
+  while (output && std::fgets(part, sizeof(part), output)) text += part;
+  EXPECT_EQ(output ? pclose(output) : -1, 0);
+  return nlohmann::json::parse(text);
 }
 
 TEST(GpusimDevices, OrdinalsFollowTheListAndTheVisibleOnes) {
@@ -238,6 +253,25 @@ TEST(GpusimDevices, ProcessesTakeTurns) {
   EXPECT_NE(turns[0], turns[1]);
   std::sort(all.begin(), all.end());
   for (size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i].first, all[i - 1].second);
+  // Between the first process's turns the device was the other's, or idle.
+  const int64_t whole = all.back().second - all.front().first;
+  EXPECT_EQ(truth(daemon, all.front().first, all.back().second)["busy_ns"], 10 * (3 * kMs + 1));
+  EXPECT_GE(whole, 10 * (3 * kMs + 1));
+}
+
+TEST(GpusimDevices, HostFunctionsArePendingButDoNotKeepTheDeviceBusy) {
+  Daemon daemon;
+  run_client(daemon.dir(), [](const Cuda& cuda) {
+    const Client client(cuda);
+    EXPECT_EQ(client.launch(kMs), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuLaunchHostFunc(nullptr, [](void*) {}, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+  const auto ops = daemon.schedule();
+  ASSERT_EQ(ops.size(), 2U);
+  const auto result = truth(daemon, ops[0].api_ns, ops[1].end_ns);
+  EXPECT_EQ(result["busy_ns"], kMs);
+  EXPECT_EQ(result["empty_ns"], 0);
 }
 
 TEST(GpusimDevices, AloneAProcessRunsInOnePiece) {

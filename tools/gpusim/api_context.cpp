@@ -89,17 +89,11 @@ CUresult sim_cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned int
 
 CUresult sim_cuCtxDestroy_v2(CUcontext context) {
   return call([&](Driver& driver) {
-    Wait wait;
+    gpusim::Ending ending;
     std::unique_lock guard(driver.mutex);
-    const uint32_t id = driver.known(context_of(context)) ? context_of(context)->id : 0;
-    const uint32_t device = id != 0 ? context_of(context)->device : 0;
-    const CUresult result = driver.destroy_context(context_of(context), &wait);
+    const CUresult result = driver.destroy_context(context_of(context), &ending);
     guard.unlock();
-    gpusim::wait_for(wait);
-    if (result != CUDA_SUCCESS) return result;
-    guard.lock();
-    driver.memory.release_context(id);
-    driver.publish_memory(device);
+    driver.finish(ending);
     return result;
   });
 }

@@ -10,7 +10,6 @@
 using gpusim::call;
 using gpusim::Context;
 using gpusim::Driver;
-using gpusim::Wait;
 
 namespace {
 
@@ -179,11 +178,11 @@ CUresult sim_cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 
 CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   return about(device, &device, [&](Driver& driver) {
-    Wait wait;
+    gpusim::Ending ending;
     std::unique_lock guard(driver.mutex);
-    const CUresult result = driver.release_primary(device, &wait);
+    const CUresult result = driver.release_primary(device, &ending);
     guard.unlock();
-    gpusim::wait_for(wait);
+    driver.finish(ending);
     return result;
   });
 }

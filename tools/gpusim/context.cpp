@@ -102,23 +102,31 @@ CUresult Driver::set_primary_flags(CUdevice ordinal, unsigned int flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult Driver::release_primary(CUdevice ordinal, Wait* wait) {
+CUresult Driver::release_primary(CUdevice ordinal, Ending* ending) {
   Device& on = device(ordinal);
   if (on.primary_users == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (--on.primary_users > 0) return CUDA_SUCCESS;
   Context* context = std::exchange(on.primary, nullptr);
-  return destroy_context(context, wait);
+  return destroy_context(context, ending);
 }
 
-CUresult Driver::destroy_context(Context* context, Wait* wait) {
+CUresult Driver::destroy_context(Context* context, Ending* ending) {
   if (!known(context) || context == device(*context).primary) return CUDA_ERROR_INVALID_CONTEXT;
-  *wait = {end_of(*context), context->sync_mode};
+  *ending = {{end_of(*context), context->sync_mode}, context->id, context->device};
   std::erase_if(streams_, [&](const auto& entry) { return entry.second->context == context; });
   Device& on = device(*context);
   if (!context_stack.empty() && context_stack.back() == context) context_stack.pop_back();
   contexts_.erase(context);
   if (--on.contexts == 0) on.shared->leave();
   return CUDA_SUCCESS;
+}
+
+void Driver::finish(const Ending& ending) {
+  if (ending.context == 0) return;
+  wait_for(ending.wait);
+  const std::lock_guard guard(mutex);
+  memory.release_context(ending.context);
+  publish_memory(ending.device);
 }
 
 }  // namespace gpusim

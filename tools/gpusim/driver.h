@@ -35,6 +35,13 @@ struct Device {
   unsigned int contexts = 0;
 };
 
+// A context that is taken out of use: its work still has to end, then its memory goes.
+struct Ending {
+  Wait wait;
+  uint32_t context = 0;
+  uint32_t device = 0;
+};
+
 class Driver {
  public:
   static Driver& get();
@@ -57,9 +64,11 @@ class Driver {
   CUresult create_context(unsigned int flags, CUdevice device, Context** context);
   CUresult retain_primary(CUdevice device, Context** context);
   CUresult set_primary_flags(CUdevice device, unsigned int flags);
-  CUresult release_primary(CUdevice device, Wait* wait);
-  // Takes the context with its streams out of use; its work ends by `wait`.
-  CUresult destroy_context(Context* context, Wait* wait);
+  CUresult release_primary(CUdevice device, Ending* ending);
+  // Takes the context with its streams out of use.
+  CUresult destroy_context(Context* context, Ending* ending);
+  // Without the mutex held. Nothing is to be done for an ending that was not filled in.
+  void finish(const Ending& ending);
   bool known(const Context* context) const { return contexts_.count(context) != 0; }
   Context* current() const;
   Context* find_context(uint32_t id) const;
