@@ -116,6 +116,7 @@ TEST(GpusimFaults, OneLaunchFails) {
 
 struct SlowReport {
   int64_t context_ns;
+  int64_t primary_ns;
   int64_t second_free_ns;
 };
 
@@ -130,6 +131,10 @@ TEST(GpusimFaults, ContextsAndFreesTakeTheirTime) {
     CUcontext context = nullptr;
     EXPECT_EQ(cuda.cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
     report->context_ns = now_ns() - before;
+    before = now_ns();
+    CUcontext primary = nullptr;
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+    report->primary_ns = now_ns() - before;
     CUdeviceptr memory[2] = {};
     for (CUdeviceptr& one : memory) EXPECT_EQ(cuda.cuMemAlloc_v2(&one, 16), CUDA_SUCCESS);
     EXPECT_EQ(cuda.cuMemFree_v2(memory[0]), CUDA_SUCCESS);
@@ -138,6 +143,7 @@ TEST(GpusimFaults, ContextsAndFreesTakeTheirTime) {
     report->second_free_ns = now_ns() - before;
   });
   EXPECT_GE(report->context_ns, 150 * kMs);
+  EXPECT_GE(report->primary_ns, 150 * kMs);
   EXPECT_GE(report->second_free_ns, 120 * kMs);
 }
 

@@ -139,8 +139,7 @@ TEST_P(GpusimRandom, KeepsOrderAndSaysNothingTooEarly) {
     const Client client(cuda, modes[GetParam() % 3]);
     std::vector<std::thread> threads;
     for (unsigned int i = 0; i < kThreads; ++i) {
-      threads.emplace_back(
-          [&, i] { Program(client, *findings, GetParam() * kThreads + i).run(); });
+      threads.emplace_back([&, i] { Program(client, *findings, GetParam() * kThreads + i).run(); });
     }
     for (std::thread& thread : threads) thread.join();
   });

@@ -167,8 +167,14 @@ CUresult sim_cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 }
 
 CUresult sim_cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  const int64_t entry = gpusim::now_ns();
   return about(device, context, [&](Driver& driver) {
-    const std::lock_guard guard(driver.mutex);
+    std::unique_lock guard(driver.mutex);
+    if (!driver.device(device).primary) {
+      guard.unlock();
+      gpusim::burn_until(entry + driver.faults.context_ns);
+      guard.lock();
+    }
     Context* primary = nullptr;
     const CUresult result = driver.retain_primary(device, &primary);
     if (result == CUDA_SUCCESS) *context = reinterpret_cast<CUcontext>(primary);

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "driver.h"
@@ -40,7 +39,7 @@ CUresult Driver::check_capture(Stream& stream) {
 template <typename Captured, typename Planned>
 CUresult Driver::enqueue(CUstream handle, int64_t api_ns, const Captured& capture,
                          const Planned& plan) {
-  // How long a thread that waits for room looks away when it cannot know when there will be some.
+  // How long a thread looks away that cannot know when there will be room.
   constexpr int64_t kLookAgainNs = 20'000;
   std::shared_ptr<Context> paid;
   std::unique_lock<std::mutex> launching;
@@ -61,7 +60,7 @@ CUresult Driver::enqueue(CUstream handle, int64_t api_ns, const Captured& captur
     if (room_ns > api_ns && room_ns > now_ns()) {
       guard.unlock();
       if (launching) launching.unlock();
-      burn_until(std::min(room_ns, now_ns() + kLookAgainNs));
+      burn_until(room_ns == kUnknown ? now_ns() + kLookAgainNs : room_ns);
       continue;
     }
     if (!paid) {
