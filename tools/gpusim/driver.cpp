@@ -128,6 +128,7 @@ CUresult Driver::destroy_stream(CUstream handle) {
   if (found == streams_.end()) return CUDA_ERROR_INVALID_HANDLE;
   Stream& stream = *found->second;
   Context& context = *stream.context;
+  if (stream.capture) stream.capture->broken = true;
   context.gone.join(stream.tail);
   context.gone.settle();
   if (stream.blocking) {
