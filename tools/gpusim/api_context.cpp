@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices and contexts.
-#include <cstdio>
-#include <cstring>
-
+// Contexts.
 #include "cuda_abi.h"
 #include "driver.h"
 #include "export.h"
@@ -10,182 +7,113 @@
 using gpusim::call;
 using gpusim::Context;
 using gpusim::Driver;
-using gpusim::SyncMode;
+using gpusim::now_ns;
 using gpusim::Wait;
 
 namespace {
 
-constexpr unsigned int kContextFlags = 0x1f;
-
-SyncMode mode_of(unsigned int flags) {
-  switch (flags & CU_CTX_SCHED_MASK) {
-    case CU_CTX_SCHED_YIELD:
-      return SyncMode::kYield;
-    case CU_CTX_SCHED_BLOCKING_SYNC:
-      return SyncMode::kBlocking;
-    default:
-      return SyncMode::kSpin;
-  }
-}
-
-CUresult copy_text(char* to, int length, const char* text) {
-  if (!to || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(to, static_cast<size_t>(length), "%s", text);
-  return CUDA_SUCCESS;
-}
-
-int pci_field(const Driver& driver, int index) {
-  unsigned int fields[3] = {};
-  std::sscanf(driver.device().pci_bus_id, "%x:%x:%x", &fields[0], &fields[1], &fields[2]);
-  return static_cast<int>(fields[index]);
-}
+constexpr unsigned int kContextFlags = 0xff;
 
 CUcontext handle_of(Context* context) {
   return reinterpret_cast<CUcontext>(context);
 }
+
 Context* context_of(CUcontext handle) {
   return reinterpret_cast<Context*>(handle);
+}
+
+CUresult create(CUcontext* context, unsigned int flags, CUdevice device) {
+  const int64_t entry = now_ns();
+  return call([&](Driver& driver) {
+    if (!context || (flags & ~kContextFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (!driver.valid(device)) return CUDA_ERROR_INVALID_DEVICE;
+    gpusim::burn_until(entry + driver.faults.context_ns);
+    const std::lock_guard guard(driver.mutex);
+    Context* created = nullptr;
+    const CUresult result = driver.create_context(flags, device, &created);
+    if (result != CUDA_SUCCESS) return result;
+    Driver::push_current(created);
+    *context = handle_of(created);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Waits for all of a context's work; the current one's without a handle.
+CUresult synchronize(CUcontext handle) {
+  return call([&](Driver& driver) {
+    std::unique_lock guard(driver.mutex);
+    Context* context = handle ? context_of(handle) : driver.current();
+    if (!context || !driver.known(context)) return CUDA_ERROR_INVALID_CONTEXT;
+    for (gpusim::Stream* stream : context->streams) {
+      if (!stream->capture) continue;
+      stream->capture->broken = true;
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    const Wait wait = {end_of(*context), context->sync_mode};
+    guard.unlock();
+    gpusim::wait_for(wait);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Body of a call about the current context.
+template <typename Body>
+CUresult about_current(const void* out, const Body& body) {
+  return call([&](Driver& driver) {
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    const std::lock_guard guard(driver.mutex);
+    const Context* context = driver.current();
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    body(*context);
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // namespace
 
 extern "C" {
 
-// Compared by every exported entry; see export.h.
-__attribute__((visibility("hidden"))) int gpusim_entry_guard = 0;
-
-CUresult sim_cuInit(unsigned int flags) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  try {
-    return Driver::get().init();
-  } catch (const std::bad_alloc&) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-}
-
-CUresult sim_cuDeviceGetCount(int* count) {
-  return call([&](Driver&) {
-    if (!count) return CUDA_ERROR_INVALID_VALUE;
-    *count = 1;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuDeviceGet(CUdevice* device, int ordinal) {
-  return call([&](Driver&) {
-    if (!device) return CUDA_ERROR_INVALID_VALUE;
-    if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
-    *device = 0;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuDeviceGetName(char* name, int length, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    return copy_text(name, length, driver.device().name);
-  });
-}
-
-CUresult sim_cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    return copy_text(id, length, driver.device().pci_bus_id);
-  });
-}
-
-CUresult sim_cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (!bytes) return CUDA_ERROR_INVALID_VALUE;
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    *bytes = driver.device().memory_bytes;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    switch (attribute) {
-      case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = 1024;
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-        *value = 32;
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        *value = static_cast<int>(driver.device().compute_slots);
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
-        *value = pci_field(driver, 0);
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-        *value = pci_field(driver, 1);
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
-        *value = pci_field(driver, 2);
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-        *value = 2;
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        *value = 9;
-        return CUDA_SUCCESS;
-      case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        *value = 0;
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
-CUresult sim_cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (!context) return CUDA_ERROR_INVALID_VALUE;
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    const std::lock_guard guard(driver.mutex);
-    Context* primary = nullptr;
-    const CUresult result = driver.retain_primary(&primary);
-    if (result == CUDA_SUCCESS) *context = handle_of(primary);
-    return result;
-  });
-}
-
-CUresult sim_cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return call([&](Driver& driver) {
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    Wait wait;
-    std::unique_lock guard(driver.mutex);
-    const CUresult result = driver.release_primary(&wait);
-    guard.unlock();
-    gpusim::wait_for(wait);
-    return result;
-  });
-}
-
 CUresult sim_cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
-  return call([&](Driver& driver) {
-    if (!context || (flags & ~kContextFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-    const std::lock_guard guard(driver.mutex);
-    Context* created = nullptr;
-    const CUresult result = driver.create_context(mode_of(flags), &created);
-    if (result != CUDA_SUCCESS) return result;
-    Driver::set_current(created);
-    *context = handle_of(created);
-    return CUDA_SUCCESS;
-  });
+  return create(context, flags, device);
+}
+
+CUresult sim_cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned int flags,
+                            CUdevice device) {
+  return create(context, flags, device);
+}
+
+CUresult sim_cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned int flags,
+                            CUdevice device) {
+  return create(context, flags, device);
 }
 
 CUresult sim_cuCtxDestroy_v2(CUcontext context) {
   return call([&](Driver& driver) {
-    Wait wait;
+    gpusim::Ending ending;
     std::unique_lock guard(driver.mutex);
-    const CUresult result = driver.destroy_context(context_of(context), &wait);
+    const CUresult result = driver.destroy_context(context_of(context), &ending);
     guard.unlock();
-    gpusim::wait_for(wait);
+    driver.finish(ending);
     return result;
+  });
+}
+
+CUresult sim_cuCtxPushCurrent_v2(CUcontext context) {
+  return call([&](Driver& driver) {
+    const std::lock_guard guard(driver.mutex);
+    if (!driver.known(context_of(context))) return CUDA_ERROR_INVALID_CONTEXT;
+    Driver::push_current(context_of(context));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult sim_cuCtxPopCurrent_v2(CUcontext* context) {
+  return call([&](Driver& driver) {
+    const std::lock_guard guard(driver.mutex);
+    Context* popped = nullptr;
+    if (!driver.pop_current(&popped)) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context) *context = handle_of(popped);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -207,31 +135,45 @@ CUresult sim_cuCtxGetCurrent(CUcontext* context) {
   });
 }
 
+CUresult sim_cuCtxGetDevice(CUdevice* device) {
+  return about_current(
+      device, [&](const Context& context) { *device = static_cast<CUdevice>(context.device); });
+}
+
+CUresult sim_cuCtxGetFlags(unsigned int* flags) {
+  return about_current(flags, [&](const Context& context) { *flags = context.flags; });
+}
+
 CUresult sim_cuCtxSynchronize(void) {
+  return synchronize(nullptr);
+}
+
+CUresult sim_cuCtxSynchronize_v2(CUcontext context) {
+  return synchronize(context);
+}
+
+// Copies between devices need no permission here.
+CUresult sim_cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
   return call([&](Driver& driver) {
-    std::unique_lock guard(driver.mutex);
-    const Context* context = driver.current();
-    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    const Wait wait = {context->all_ns, context->sync_mode};
-    guard.unlock();
-    gpusim::wait_for(wait);
-    return CUDA_SUCCESS;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    const std::lock_guard guard(driver.mutex);
+    return driver.current() && driver.known(context_of(peer)) ? CUDA_SUCCESS
+                                                              : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
 
 }  // extern "C"
 
-GPUSIM_EXPORT(cuInit);
-GPUSIM_EXPORT(cuDeviceGetCount);
-GPUSIM_EXPORT(cuDeviceGet);
-GPUSIM_EXPORT(cuDeviceGetName);
-GPUSIM_EXPORT(cuDeviceGetPCIBusId);
-GPUSIM_EXPORT(cuDeviceTotalMem_v2);
-GPUSIM_EXPORT(cuDeviceGetAttribute);
-GPUSIM_EXPORT(cuDevicePrimaryCtxRetain);
-GPUSIM_EXPORT(cuDevicePrimaryCtxRelease_v2);
 GPUSIM_EXPORT(cuCtxCreate_v2);
+GPUSIM_EXPORT(cuCtxCreate_v3);
+GPUSIM_EXPORT(cuCtxCreate_v4);
 GPUSIM_EXPORT(cuCtxDestroy_v2);
+GPUSIM_EXPORT(cuCtxPushCurrent_v2);
+GPUSIM_EXPORT(cuCtxPopCurrent_v2);
 GPUSIM_EXPORT(cuCtxSetCurrent);
 GPUSIM_EXPORT(cuCtxGetCurrent);
+GPUSIM_EXPORT(cuCtxGetDevice);
+GPUSIM_EXPORT(cuCtxGetFlags);
 GPUSIM_EXPORT(cuCtxSynchronize);
+GPUSIM_EXPORT(cuCtxSynchronize_v2);
+GPUSIM_EXPORT(cuCtxEnablePeerAccess);

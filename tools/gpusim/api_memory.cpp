@@ -1,173 +1,297 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and copies. Bytes move during the call, in the caller; the planned times do not depend on
-// it. As with the real driver, a copy into pageable host memory is synchronous, and one out of it
-// returns once the bytes are out of the source.
-#include <cstring>
+// Allocations.
+#include <algorithm>
 
 #include "cuda_abi.h"
 #include "driver.h"
 #include "export.h"
 
 using gpusim::call;
+using gpusim::Context;
 using gpusim::Driver;
+using gpusim::MemoryBlock;
+using gpusim::MemoryKind;
 using gpusim::now_ns;
 using gpusim::Operation;
 using gpusim::OpKind;
 using gpusim::Wait;
+using gpusim::When;
 
 namespace {
-
-enum class Return { kSubmitted, kDone };
 
 void* pointer_of(CUdeviceptr pointer) {
   return reinterpret_cast<void*>(pointer);
 }
 
-bool on_device(Driver& driver, CUdeviceptr pointer, size_t bytes) {
-  const std::lock_guard guard(driver.mutex);
-  return driver.memory.device_range(pointer_of(pointer), bytes);
+CUdeviceptr address_of(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
 }
 
-bool pinned(Driver& driver, const void* pointer, size_t bytes) {
-  const std::lock_guard guard(driver.mutex);
-  return driver.memory.pinned_range(pointer, bytes);
+uint64_t memory_limit(Driver& driver, const Context& context) {
+  return std::min(driver.device(context).shared->config().memory_bytes, driver.faults.memory_bytes);
 }
 
-template <typename Move>
-CUresult submit(Driver& driver, CUstream stream, const Operation& operation, Return when,
-                const Move& move) {
-  if (operation.bytes == 0) return CUDA_SUCCESS;
-  Wait end;
-  const CUresult result = driver.submit(stream, operation, &end);
-  if (result != CUDA_SUCCESS) return result;
-  move();
-  if (when == Return::kDone) gpusim::wait_for(end);
-  return CUDA_SUCCESS;
-}
-
-CUresult copy_in(int64_t entry, CUdeviceptr to, const void* from, size_t bytes, CUstream stream,
-                 Return when) {
-  return call([&](Driver& driver) {
-    if (!on_device(driver, to, bytes) || !from) return CUDA_ERROR_INVALID_VALUE;
-    return submit(driver, stream, {OpKind::kHostToDevice, entry, bytes, 0, "memcpy HtoD"}, when,
-                  [&] { std::memcpy(pointer_of(to), from, bytes); });
-  });
-}
-
-CUresult copy_out(int64_t entry, void* to, CUdeviceptr from, size_t bytes, CUstream stream,
-                  Return when) {
-  return call([&](Driver& driver) {
-    if (!on_device(driver, from, bytes) || !to) return CUDA_ERROR_INVALID_VALUE;
-    return submit(driver, stream, {OpKind::kDeviceToHost, entry, bytes, 0, "memcpy DtoH"},
-                  pinned(driver, to, bytes) ? when : Return::kDone,
-                  [&] { std::memcpy(to, pointer_of(from), bytes); });
-  });
-}
-
-CUresult allocate_pinned(void** pointer, size_t bytes) {
+CUresult allocate(int64_t entry, void** pointer, size_t bytes, MemoryKind kind) {
   return call([&](Driver& driver) {
     if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    const std::lock_guard guard(driver.mutex);
-    if (!driver.current()) return CUDA_ERROR_INVALID_CONTEXT;
-    *pointer = driver.memory.allocate_pinned(bytes);
+    std::unique_lock guard(driver.mutex);
+    const Context* context = driver.current();
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    const int64_t cost_ns = driver.device(*context).shared->config().alloc_cost_ns;
+    *pointer = driver.memory.allocate(kind, bytes, memory_limit(driver, *context), context->device,
+                                      context->id);
+    driver.publish_memory(context->device);
+    guard.unlock();
+    gpusim::burn_until(entry + cost_ns);
     return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
   });
+}
+
+CUresult allocate(int64_t entry, CUdeviceptr* pointer, size_t bytes, MemoryKind kind) {
+  void* memory = nullptr;
+  const CUresult result = allocate(entry, pointer ? &memory : nullptr, bytes, kind);
+  if (result == CUDA_SUCCESS) *pointer = address_of(memory);
+  return result;
+}
+
+CUresult allocate_async(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+  return call([&](Driver& driver) {
+    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    CUresult error = CUDA_SUCCESS;
+    const std::lock_guard guard(driver.mutex);
+    gpusim::Stream* target = driver.stream(stream, &error);
+    if (!target) return error;
+    if (target->capture) return CUDA_ERROR_NOT_SUPPORTED;
+    const Context& context = *target->context;
+    When after = gate(*target);
+    void* memory = driver.memory.allocate_async(bytes, memory_limit(driver, context),
+                                                context.device, context.id, &after);
+    if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+    target->extend(after);
+    driver.publish_memory(context.device);
+    *pointer = address_of(memory);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Pages move to the device or back: what is there already moves once more here.
+CUresult prefetch(int64_t entry, CUdeviceptr pointer, size_t bytes, bool to_host, CUstream stream) {
+  return call([&](Driver& driver) {
+    {
+      const std::lock_guard guard(driver.mutex);
+      const MemoryBlock* block = driver.memory.find(pointer_of(pointer), bytes);
+      if (!block || block->kind != MemoryKind::kManaged) return CUDA_ERROR_INVALID_VALUE;
+    }
+    const OpKind kind = to_host ? OpKind::kDeviceToHost : OpKind::kHostToDevice;
+    return driver.submit(stream, {kind, entry, bytes, 0, "prefetch", {}}, nullptr);
+  });
+}
+
+CUresult free_device(Driver& driver, CUdeviceptr pointer) {
+  std::unique_lock guard(driver.mutex);
+  const Context* context = driver.current();
+  if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+  const uint32_t device = context->device;
+  const MemoryBlock* block = driver.memory.find(pointer_of(pointer), 1);
+  if (!block || !block->on_device()) return CUDA_ERROR_INVALID_VALUE;
+  // A free waits for the device: pending work may still use the memory.
+  const Wait wait = {end_of(*context), context->sync_mode};
+  guard.unlock();
+  gpusim::wait_for(wait);
+  if (driver.faults.free_stalls()) gpusim::burn_until(now_ns() + driver.faults.stall_ns);
+  guard.lock();
+  const bool freed =
+      driver.memory.release(pointer_of(pointer), MemoryKind::kDevice, MemoryKind::kManaged);
+  driver.publish_memory(device);
+  return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult pointer_attribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer,
+                           Driver& driver) {
+  const std::lock_guard guard(driver.mutex);
+  const MemoryBlock* block = driver.memory.find(pointer_of(pointer), 1);
+  if (!block) return CUDA_ERROR_INVALID_VALUE;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      *static_cast<CUcontext*>(data) =
+          reinterpret_cast<CUcontext>(driver.find_context(block->context));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned int*>(data) =
+          block->on_device() ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      *static_cast<CUdeviceptr*>(data) = pointer;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (block->on_device() && block->kind != MemoryKind::kManaged) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      *static_cast<void**>(data) = pointer_of(pointer);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<unsigned int*>(data) = block->kind == MemoryKind::kManaged;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(data) = static_cast<int>(block->device);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(data) = block->base;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t*>(data) = block->bytes;
+      return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace
 
 extern "C" {
 
-CUresult sim_cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
+CUresult sim_cuMemGetInfo_v2(size_t* free_bytes, size_t* total_bytes) {
   return call([&](Driver& driver) {
-    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (!free_bytes || !total_bytes) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard guard(driver.mutex);
-    if (!driver.current()) return CUDA_ERROR_INVALID_CONTEXT;
-    void* memory = driver.memory.allocate_device(bytes, driver.device().memory_bytes);
-    if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
-    *pointer = reinterpret_cast<CUdeviceptr>(memory);
+    const Context* context = driver.current();
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    *total_bytes = driver.device(*context).shared->config().memory_bytes;
+    *free_bytes = *total_bytes - driver.memory.device_bytes(context->device);
     return CUDA_SUCCESS;
   });
 }
 
+CUresult sim_cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
+  return allocate(now_ns(), pointer, bytes, MemoryKind::kDevice);
+}
+
+CUresult sim_cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
+                                unsigned int) {
+  constexpr size_t kPitch = 512;
+  const int64_t entry = now_ns();
+  if (!pitch || width > SIZE_MAX - kPitch) return CUDA_ERROR_INVALID_VALUE;
+  const size_t rounded = (width + kPitch - 1) / kPitch * kPitch;
+  if (height == 0 || rounded > SIZE_MAX / height) return CUDA_ERROR_INVALID_VALUE;
+  *pitch = rounded;
+  return allocate(entry, pointer, rounded * height, MemoryKind::kDevice);
+}
+
+CUresult sim_cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int) {
+  return allocate(now_ns(), pointer, bytes, MemoryKind::kManaged);
+}
+
 CUresult sim_cuMemFree_v2(CUdeviceptr pointer) {
+  return call(
+      [&](Driver& driver) { return pointer == 0 ? CUDA_SUCCESS : free_device(driver, pointer); });
+}
+
+CUresult sim_cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+  return allocate_async(pointer, bytes, stream);
+}
+
+CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool,
+                                     CUstream stream) {
+  return pool ? allocate_async(pointer, bytes, stream) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult sim_cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
   return call([&](Driver& driver) {
-    if (pointer == 0) return CUDA_SUCCESS;
-    std::unique_lock guard(driver.mutex);
-    const gpusim::Context* context = driver.current();
-    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!driver.memory.device_range(pointer_of(pointer), 1)) return CUDA_ERROR_INVALID_VALUE;
-    // A free waits for the device: pending work may still use the memory.
-    const Wait wait = {context->all_ns, context->sync_mode};
-    guard.unlock();
-    gpusim::wait_for(wait);
-    guard.lock();
-    return driver.memory.free_device(pointer_of(pointer)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult error = CUDA_SUCCESS;
+    const std::lock_guard guard(driver.mutex);
+    const gpusim::Stream* target = driver.stream(stream, &error);
+    if (!target) return error;
+    if (target->capture) return CUDA_ERROR_NOT_SUPPORTED;
+    return driver.memory.free_async(pointer_of(pointer), gate(*target)) ? CUDA_SUCCESS
+                                                                        : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult sim_cuMemHostAlloc(void** pointer, size_t bytes, unsigned int) {
-  return allocate_pinned(pointer, bytes);
+  return allocate(now_ns(), pointer, bytes, MemoryKind::kPinned);
 }
 
 CUresult sim_cuMemAllocHost_v2(void** pointer, size_t bytes) {
-  return allocate_pinned(pointer, bytes);
+  return allocate(now_ns(), pointer, bytes, MemoryKind::kPinned);
 }
 
 CUresult sim_cuMemFreeHost(void* pointer) {
   return call([&](Driver& driver) {
     const std::lock_guard guard(driver.mutex);
-    return driver.memory.free_pinned(pointer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return driver.memory.release(pointer, MemoryKind::kPinned, MemoryKind::kPinned)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-CUresult sim_cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
-  return copy_in(now_ns(), to, from, bytes, nullptr, Return::kDone);
-}
-
-CUresult sim_cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
-  return copy_out(now_ns(), to, from, bytes, nullptr, Return::kDone);
-}
-
-CUresult sim_cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-  return copy_in(now_ns(), to, from, bytes, stream, Return::kSubmitted);
-}
-
-CUresult sim_cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
-  return copy_out(now_ns(), to, from, bytes, stream, Return::kSubmitted);
-}
-
-CUresult sim_cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+CUresult sim_cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int) {
   const int64_t entry = now_ns();
   return call([&](Driver& driver) {
-    if (!on_device(driver, to, bytes) || !on_device(driver, from, bytes)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    return submit(driver, stream, {OpKind::kDeviceToDevice, entry, bytes, 0, "memcpy DtoD"},
-                  Return::kSubmitted,
-                  [&] { std::memmove(pointer_of(to), pointer_of(from), bytes); });
+    if (!pointer || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    std::unique_lock guard(driver.mutex);
+    const Context* context = driver.current();
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    const int64_t cost_ns = driver.device(*context).shared->config().alloc_cost_ns;
+    const bool added = driver.memory.add({reinterpret_cast<uintptr_t>(pointer), bytes,
+                                          MemoryKind::kRegistered, context->device, context->id});
+    guard.unlock();
+    gpusim::burn_until(entry + cost_ns);
+    return added ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   });
 }
 
-CUresult sim_cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-  const int64_t entry = now_ns();
+CUresult sim_cuMemHostUnregister(void* pointer) {
   return call([&](Driver& driver) {
-    if (!on_device(driver, to, bytes)) return CUDA_ERROR_INVALID_VALUE;
-    return submit(driver, stream, {OpKind::kMemset, entry, bytes, 0, "memset"}, Return::kSubmitted,
-                  [&] { std::memset(pointer_of(to), value, bytes); });
+    const std::lock_guard guard(driver.mutex);
+    return driver.memory.release(pointer, MemoryKind::kRegistered, MemoryKind::kRegistered)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  });
+}
+
+CUresult sim_cuMemHostGetDevicePointer_v2(CUdeviceptr* device_pointer, void* pointer,
+                                          unsigned int flags) {
+  return call([&](Driver& driver) {
+    if (!device_pointer || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    const std::lock_guard guard(driver.mutex);
+    const MemoryBlock* block = driver.memory.find(pointer, 1);
+    if (!block || block->on_device()) return CUDA_ERROR_INVALID_VALUE;
+    *device_pointer = address_of(pointer);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult sim_cuMemPrefetchAsync(CUdeviceptr pointer, size_t bytes, CUdevice device,
+                                CUstream stream) {
+  return prefetch(now_ns(), pointer, bytes, device == CU_DEVICE_CPU, stream);
+}
+
+CUresult sim_cuMemPrefetchAsync_v2(CUdeviceptr pointer, size_t bytes, CUmemLocation location,
+                                   unsigned int, CUstream stream) {
+  return prefetch(now_ns(), pointer, bytes, location.type != CU_MEM_LOCATION_TYPE_DEVICE, stream);
+}
+
+CUresult sim_cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  return call([&](Driver& driver) {
+    return data ? pointer_attribute(data, attribute, pointer, driver) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 }  // extern "C"
 
+GPUSIM_EXPORT(cuMemGetInfo_v2);
 GPUSIM_EXPORT(cuMemAlloc_v2);
+GPUSIM_EXPORT(cuMemAllocPitch_v2);
+GPUSIM_EXPORT(cuMemAllocManaged);
 GPUSIM_EXPORT(cuMemFree_v2);
+GPUSIM_EXPORT_TWIN(cuMemAllocAsync, _ptsz);
+GPUSIM_EXPORT_TWIN(cuMemAllocFromPoolAsync, _ptsz);
+GPUSIM_EXPORT_TWIN(cuMemFreeAsync, _ptsz);
 GPUSIM_EXPORT(cuMemHostAlloc);
 GPUSIM_EXPORT(cuMemAllocHost_v2);
 GPUSIM_EXPORT(cuMemFreeHost);
-GPUSIM_EXPORT(cuMemcpyHtoD_v2);
-GPUSIM_EXPORT(cuMemcpyDtoH_v2);
-GPUSIM_EXPORT(cuMemcpyHtoDAsync_v2);
-GPUSIM_EXPORT(cuMemcpyDtoHAsync_v2);
-GPUSIM_EXPORT(cuMemcpyDtoDAsync_v2);
-GPUSIM_EXPORT(cuMemsetD8Async);
+GPUSIM_EXPORT(cuMemHostRegister_v2);
+GPUSIM_EXPORT(cuMemHostUnregister);
+GPUSIM_EXPORT(cuMemHostGetDevicePointer_v2);
+GPUSIM_EXPORT_TWIN(cuMemPrefetchAsync, _ptsz);
+GPUSIM_EXPORT_TWIN(cuMemPrefetchAsync_v2, _ptsz);
+GPUSIM_EXPORT(cuPointerGetAttribute);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be asked before cuInit: version, error texts and entry points.
-#include <cstring>
-
 #include "cuda_abi.h"
+#include "entry_points.h"
 #include "export.h"
 
 namespace {
 
-constexpr int kDriverVersion = 12080;
+constexpr int kDriverVersion = 13000;
 
 struct ErrorText {
   CUresult error;
@@ -26,86 +25,38 @@ constexpr ErrorText kErrors[] = {
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE", "not in a state for this"},
     {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+     "host memory is registered already"},
+    {CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+     "host memory is not registered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "launch failed"},
+    {CUDA_ERROR_NOT_PERMITTED, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "not while the stream captures"},
+    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "the capture was invalidated"},
+    {CUDA_ERROR_STREAM_CAPTURE_MERGE, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "two captures would join"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
+     "the capture began in another stream"},
+    {CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
+     "a branch of the capture did not come back"},
+    {CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+     "the capture depends on work outside"},
+    {CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "the legacy stream would wait for a capture"},
+    {CUDA_ERROR_CAPTURED_EVENT, "CUDA_ERROR_CAPTURED_EVENT", "the event is of a capture"},
+    {CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+     "the graphs differ too much"},
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
 const ErrorText* find_error(CUresult error) {
   for (const ErrorText& entry : kErrors) {
     if (entry.error == error) return &entry;
-  }
-  return nullptr;
-}
-
-// `name` is what callers ask for: an exported symbol without its version suffix. Where a later
-// version of the interface put another signature behind the name, `until` is that version.
-struct EntryPoint {
-  const char* symbol;
-  const char* name;
-  void* address;
-  int until;
-};
-
-#define ENTRY(symbol, name) {#symbol, name, reinterpret_cast<void*>(&symbol), 0}
-#define ENTRY_UNTIL(symbol, name, until) {#symbol, name, reinterpret_cast<void*>(&symbol), until}
-
-const EntryPoint kEntryPoints[] = {
-    ENTRY(cuInit, "cuInit"),
-    ENTRY(cuDriverGetVersion, "cuDriverGetVersion"),
-    ENTRY(cuGetErrorName, "cuGetErrorName"),
-    ENTRY(cuGetErrorString, "cuGetErrorString"),
-    ENTRY(cuGetProcAddress_v2, "cuGetProcAddress"),
-    ENTRY(cuDeviceGetCount, "cuDeviceGetCount"),
-    ENTRY(cuDeviceGet, "cuDeviceGet"),
-    ENTRY(cuDeviceGetName, "cuDeviceGetName"),
-    ENTRY(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId"),
-    ENTRY(cuDeviceTotalMem_v2, "cuDeviceTotalMem"),
-    ENTRY(cuDeviceGetAttribute, "cuDeviceGetAttribute"),
-    ENTRY(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain"),
-    ENTRY(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease"),
-    ENTRY_UNTIL(cuCtxCreate_v2, "cuCtxCreate", 11040),
-    ENTRY(cuCtxDestroy_v2, "cuCtxDestroy"),
-    ENTRY(cuCtxSetCurrent, "cuCtxSetCurrent"),
-    ENTRY(cuCtxGetCurrent, "cuCtxGetCurrent"),
-    ENTRY_UNTIL(cuCtxSynchronize, "cuCtxSynchronize", 13000),
-    ENTRY(cuStreamCreate, "cuStreamCreate"),
-    ENTRY(cuStreamCreateWithPriority, "cuStreamCreateWithPriority"),
-    ENTRY(cuStreamDestroy_v2, "cuStreamDestroy"),
-    ENTRY(cuStreamSynchronize, "cuStreamSynchronize"),
-    ENTRY(cuStreamQuery, "cuStreamQuery"),
-    ENTRY(cuStreamWaitEvent, "cuStreamWaitEvent"),
-    ENTRY(cuEventCreate, "cuEventCreate"),
-    ENTRY(cuEventRecord, "cuEventRecord"),
-    ENTRY(cuEventQuery, "cuEventQuery"),
-    ENTRY(cuEventSynchronize, "cuEventSynchronize"),
-    ENTRY(cuEventElapsedTime, "cuEventElapsedTime"),
-    ENTRY(cuEventDestroy_v2, "cuEventDestroy"),
-    ENTRY(cuMemAlloc_v2, "cuMemAlloc"),
-    ENTRY(cuMemFree_v2, "cuMemFree"),
-    ENTRY(cuMemHostAlloc, "cuMemHostAlloc"),
-    ENTRY(cuMemAllocHost_v2, "cuMemAllocHost"),
-    ENTRY(cuMemFreeHost, "cuMemFreeHost"),
-    ENTRY(cuMemcpyHtoD_v2, "cuMemcpyHtoD"),
-    ENTRY(cuMemcpyDtoH_v2, "cuMemcpyDtoH"),
-    ENTRY(cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync"),
-    ENTRY(cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync"),
-    ENTRY(cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync"),
-    ENTRY(cuMemsetD8Async, "cuMemsetD8Async"),
-    ENTRY(cuModuleLoadData, "cuModuleLoadData"),
-    ENTRY(cuModuleGetFunction, "cuModuleGetFunction"),
-    ENTRY(cuModuleUnload, "cuModuleUnload"),
-    ENTRY(cuLaunchKernel, "cuLaunchKernel"),
-};
-
-#undef ENTRY
-#undef ENTRY_UNTIL
-
-const EntryPoint* find_entry(const char* symbol, int version) {
-  for (const EntryPoint& entry : kEntryPoints) {
-    if (std::strcmp(entry.symbol, symbol) != 0 && std::strcmp(entry.name, symbol) != 0) continue;
-    return entry.until == 0 || version < entry.until ? &entry : nullptr;
   }
   return nullptr;
 }
@@ -137,14 +88,26 @@ CUresult sim_cuGetErrorString(CUresult error, const char** text) {
 CUresult sim_cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda_version, cuuint64_t flags,
                                  CUdriverProcAddressQueryResult* status) {
   if (!symbol || !pfn) return CUDA_ERROR_INVALID_VALUE;
-  // No per-thread default stream here: its entries are other symbols, which do not exist.
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  const EntryPoint* entry = per_thread ? nullptr : find_entry(symbol, cuda_version);
-  *pfn = entry ? entry->address : nullptr;
+  bool too_old = false;
+  *pfn = gpusim::entry_point(symbol, cuda_version, per_thread, &too_old);
   if (status) {
-    *status = entry ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *status = *pfn      ? CU_GET_PROC_ADDRESS_SUCCESS
+              : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                        : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }
-  return entry ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult sim_cuGetProcAddress(const char* symbol, void** pfn, int cuda_version, cuuint64_t flags) {
+  return sim_cuGetProcAddress_v2(symbol, pfn, cuda_version, flags, nullptr);
+}
+
+// There are no private tables.
+CUresult sim_cuGetExportTable(const void** table, const CUuuid* id) {
+  if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  return CUDA_ERROR_NOT_FOUND;
 }
 
 }  // extern "C"
@@ -152,4 +115,6 @@ CUresult sim_cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda_versio
 GPUSIM_EXPORT(cuDriverGetVersion);
 GPUSIM_EXPORT(cuGetErrorName);
 GPUSIM_EXPORT(cuGetErrorString);
+GPUSIM_EXPORT(cuGetProcAddress);
 GPUSIM_EXPORT(cuGetProcAddress_v2);
+GPUSIM_EXPORT(cuGetExportTable);

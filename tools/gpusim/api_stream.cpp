@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events.
-#include <algorithm>
+// Streams and host functions.
+#include <utility>
 
 #include "cuda_abi.h"
 #include "driver.h"
@@ -9,29 +9,59 @@
 using gpusim::call;
 using gpusim::Driver;
 using gpusim::Event;
-using gpusim::gate_ns;
 using gpusim::now_ns;
+using gpusim::Operation;
+using gpusim::OpKind;
 using gpusim::Stream;
-using gpusim::SyncMode;
 using gpusim::Wait;
 
 namespace {
 
-constexpr unsigned int kEventFlags =
-    CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-
-// End of what was put into the stream. Only the legacy stream's own work includes other streams'.
-int64_t end_of(const Stream& stream) {
-  return stream.id == 0 ? gate_ns(stream) : stream.tail_ns;
-}
-
-CUresult create_stream(CUstream* stream, unsigned int flags) {
+CUresult create_stream(CUstream* stream, unsigned int flags, int priority) {
   return call([&](Driver& driver) {
     if (!stream || (flags & ~static_cast<unsigned int>(CU_STREAM_NON_BLOCKING)) != 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     const std::lock_guard guard(driver.mutex);
-    return driver.create_stream((flags & CU_STREAM_NON_BLOCKING) == 0, stream);
+    return driver.create_stream(flags, priority, stream);
+  });
+}
+
+// Body of a call about one stream, with the driver's lock held.
+template <typename Body>
+CUresult about(CUstream handle, const Body& body) {
+  return call([&](Driver& driver) {
+    CUresult error = CUDA_SUCCESS;
+    std::unique_lock guard(driver.mutex);
+    Stream* stream = driver.stream(handle, &error);
+    return stream ? body(driver, *stream, guard) : error;
+  });
+}
+
+// What asks whether a stream is done breaks its capture.
+bool breaks_capture(Stream& stream) {
+  if (stream.capture) stream.capture->broken = true;
+  return stream.capture != nullptr;
+}
+
+// A wait in a capture: the stream joins the event's capture, or its branches.
+CUresult wait_in_capture(Stream& stream, const Event& event) {
+  if (!event.capture || event.capture->ended) {
+    if (stream.capture) stream.capture->broken = true;
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  if (stream.legacy()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (stream.capture && stream.capture != event.capture) return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  stream.capture = event.capture;
+  stream.tips.insert(stream.tips.end(), event.tips.begin(), event.tips.end());
+  return CUDA_SUCCESS;
+}
+
+CUresult add_host_function(int64_t entry, CUstream stream, const char* name,
+                           std::function<void()> run) {
+  return call([&](Driver& driver) {
+    Operation operation = {OpKind::kHost, entry, 0, 0, name, std::move(run)};
+    return driver.submit(stream, operation, nullptr);
   });
 }
 
@@ -40,12 +70,12 @@ CUresult create_stream(CUstream* stream, unsigned int flags) {
 extern "C" {
 
 CUresult sim_cuStreamCreate(CUstream* stream, unsigned int flags) {
-  return create_stream(stream, flags);
+  return create_stream(stream, flags, 0);
 }
 
-// Priorities are accepted; the device plans in order of submission all the same.
-CUresult sim_cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int) {
-  return create_stream(stream, flags);
+// Priorities are kept; the device plans in order of submission all the same.
+CUresult sim_cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int priority) {
+  return create_stream(stream, flags, priority);
 }
 
 CUresult sim_cuStreamDestroy_v2(CUstream stream) {
@@ -56,12 +86,9 @@ CUresult sim_cuStreamDestroy_v2(CUstream stream) {
 }
 
 CUresult sim_cuStreamSynchronize(CUstream stream) {
-  return call([&](Driver& driver) {
-    CUresult error = CUDA_SUCCESS;
-    std::unique_lock guard(driver.mutex);
-    const Stream* target = driver.stream(stream, &error);
-    if (!target) return error;
-    const Wait wait = {end_of(*target), target->context->sync_mode};
+  return about(stream, [](Driver&, Stream& target, std::unique_lock<std::mutex>& guard) {
+    if (breaks_capture(target)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    const Wait wait = {end_of(target), target.context->sync_mode};
     guard.unlock();
     gpusim::wait_for(wait);
     return CUDA_SUCCESS;
@@ -69,103 +96,63 @@ CUresult sim_cuStreamSynchronize(CUstream stream) {
 }
 
 CUresult sim_cuStreamQuery(CUstream stream) {
-  return call([&](Driver& driver) {
-    CUresult error = CUDA_SUCCESS;
-    const std::lock_guard guard(driver.mutex);
-    const Stream* target = driver.stream(stream, &error);
-    if (!target) return error;
-    return now_ns() < end_of(*target) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  return about(stream, [](Driver&, Stream& target, auto&) {
+    if (breaks_capture(target)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return end_of(target).reached(now_ns()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }
 
 CUresult sim_cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int) {
-  return call([&](Driver& driver) {
-    CUresult error = CUDA_SUCCESS;
-    const std::lock_guard guard(driver.mutex);
-    Stream* target = driver.stream(stream, &error);
-    if (!target) return error;
+  return about(stream, [&](Driver& driver, Stream& target, auto&) {
     const Event* awaited = driver.event(event);
     if (!awaited) return CUDA_ERROR_INVALID_HANDLE;
+    if (target.capture || awaited->capture) return wait_in_capture(target, *awaited);
     // The record made so far is what is waited for; a later one of the same event is not.
-    if (awaited->recorded) gpusim::extend(*target, std::max(gate_ns(*target), awaited->done_ns));
+    if (!awaited->recorded) return CUDA_SUCCESS;
+    gpusim::When end = gate(target);
+    end.join(awaited->done);
+    end.settle();
+    target.extend(end);
     return CUDA_SUCCESS;
   });
 }
 
-CUresult sim_cuEventCreate(CUevent* event, unsigned int flags) {
-  return call([&](Driver& driver) {
-    if (!event || (flags & ~kEventFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
-    const std::lock_guard guard(driver.mutex);
-    if (!driver.current()) return CUDA_ERROR_INVALID_CONTEXT;
-    *event = driver.create_event(flags);
+CUresult sim_cuStreamGetFlags(CUstream stream, unsigned int* flags) {
+  return about(stream, [&](Driver&, Stream& target, auto&) {
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    *flags = target.flags;
     return CUDA_SUCCESS;
   });
 }
 
-CUresult sim_cuEventRecord(CUevent event, CUstream stream) {
+CUresult sim_cuStreamGetPriority(CUstream stream, int* priority) {
+  return about(stream, [&](Driver&, Stream& target, auto&) {
+    if (!priority) return CUDA_ERROR_INVALID_VALUE;
+    *priority = target.priority;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult sim_cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return about(stream, [&](Driver&, Stream& target, auto&) {
+    if (!context) return CUDA_ERROR_INVALID_VALUE;
+    *context = reinterpret_cast<CUcontext>(target.context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult sim_cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,
+                                 unsigned int flags) {
   const int64_t entry = now_ns();
-  return call([&](Driver& driver) {
-    CUresult error = CUDA_SUCCESS;
-    const std::lock_guard guard(driver.mutex);
-    Stream* target = driver.stream(stream, &error);
-    if (!target) return error;
-    Event* recorded = driver.event(event);
-    if (!recorded) return CUDA_ERROR_INVALID_HANDLE;
-    // In an idle stream the record is done at once; it is no operation of its own.
-    recorded->done_ns = std::max(entry, gate_ns(*target));
-    recorded->recorded = true;
-    gpusim::extend(*target, recorded->done_ns);
-    return CUDA_SUCCESS;
-  });
+  if (!callback || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return add_host_function(entry, stream, "callback",
+                           [=] { callback(stream, CUDA_SUCCESS, data); });
 }
 
-CUresult sim_cuEventQuery(CUevent event) {
-  return call([&](Driver& driver) {
-    const std::lock_guard guard(driver.mutex);
-    const Event* queried = driver.event(event);
-    if (!queried) return CUDA_ERROR_INVALID_HANDLE;
-    return now_ns() < queried->done_ns ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuEventSynchronize(CUevent event) {
-  return call([&](Driver& driver) {
-    std::unique_lock guard(driver.mutex);
-    const Event* awaited = driver.event(event);
-    if (!awaited) return CUDA_ERROR_INVALID_HANDLE;
-    Wait wait = {awaited->done_ns, SyncMode::kSpin};
-    if ((awaited->flags & CU_EVENT_BLOCKING_SYNC) != 0) {
-      wait.mode = SyncMode::kBlocking;
-    } else if (driver.current()) {
-      wait.mode = driver.current()->sync_mode;
-    }
-    guard.unlock();
-    gpusim::wait_for(wait);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  return call([&](Driver& driver) {
-    if (!milliseconds) return CUDA_ERROR_INVALID_VALUE;
-    const std::lock_guard guard(driver.mutex);
-    const Event* from = driver.event(start);
-    const Event* to = driver.event(end);
-    if (!from || !to || !from->recorded || !to->recorded ||
-        ((from->flags | to->flags) & CU_EVENT_DISABLE_TIMING) != 0) {
-      return CUDA_ERROR_INVALID_HANDLE;
-    }
-    if (now_ns() < std::max(from->done_ns, to->done_ns)) return CUDA_ERROR_NOT_READY;
-    *milliseconds = static_cast<float>(static_cast<double>(to->done_ns - from->done_ns) / 1e6);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult sim_cuEventDestroy_v2(CUevent event) {
-  return call([&](Driver& driver) {
-    const std::lock_guard guard(driver.mutex);
-    return driver.destroy_event(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-  });
+CUresult sim_cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  const int64_t entry = now_ns();
+  if (!function) return CUDA_ERROR_INVALID_VALUE;
+  return add_host_function(entry, stream, "host function", [=] { function(data); });
 }
 
 }  // extern "C"
@@ -173,12 +160,11 @@ CUresult sim_cuEventDestroy_v2(CUevent event) {
 GPUSIM_EXPORT(cuStreamCreate);
 GPUSIM_EXPORT(cuStreamCreateWithPriority);
 GPUSIM_EXPORT(cuStreamDestroy_v2);
-GPUSIM_EXPORT(cuStreamSynchronize);
-GPUSIM_EXPORT(cuStreamQuery);
-GPUSIM_EXPORT(cuStreamWaitEvent);
-GPUSIM_EXPORT(cuEventCreate);
-GPUSIM_EXPORT(cuEventRecord);
-GPUSIM_EXPORT(cuEventQuery);
-GPUSIM_EXPORT(cuEventSynchronize);
-GPUSIM_EXPORT(cuEventElapsedTime);
-GPUSIM_EXPORT(cuEventDestroy_v2);
+GPUSIM_EXPORT_TWIN(cuStreamSynchronize, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamQuery, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamWaitEvent, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamGetFlags, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamGetPriority, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamGetCtx, _ptsz);
+GPUSIM_EXPORT_TWIN(cuStreamAddCallback, _ptsz);
+GPUSIM_EXPORT_TWIN(cuLaunchHostFunc, _ptsz);

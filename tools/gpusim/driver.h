@@ -1,75 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client side of the simulated driver: contexts, streams and events of this process.
+// The client side of the simulated driver: devices, contexts, streams, events and graphs of this
+// process.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda_abi.h"
+#include "faults.h"
+#include "host_thread.h"
 #include "memory_map.h"
 #include "module.h"
+#include "operation.h"
 #include "shared_device.h"
+#include "stream.h"
+#include "virtual_memory.h"
+#include "wait.h"
 
 namespace gpusim {
 
-constexpr size_t kStreamDepth = 1024;
-
-enum class SyncMode { kSpin, kYield, kBlocking };
-
-struct Context;
-
-// Times are planned ones: a stream is its tail, an event the tail it was recorded at.
-struct Stream {
-  Context* context = nullptr;
-  uint32_t id = 0;
-  bool blocking = true;  // joins the legacy default stream
-  int64_t tail_ns = 0;
-  std::array<int64_t, kStreamDepth> ends_ns = {};  // of the last kStreamDepth operations
-  size_t next = 0;
-
-  // When the queue has room for one more.
-  int64_t room_ns() const { return ends_ns[next]; }
+// One visible device. Its primary context lives while somebody retains it.
+struct Device {
+  std::unique_ptr<SharedDevice> shared;
+  Context* primary = nullptr;
+  unsigned int primary_users = 0;
+  unsigned int primary_flags = 0;
+  unsigned int contexts = 0;
 };
 
-struct Context {
-  uint32_t id = 0;
-  SyncMode sync_mode = SyncMode::kSpin;
-  Stream legacy;
-  // Latest tails, destroyed streams included: of all streams, and of those the legacy one joins.
-  int64_t all_ns = 0;
-  int64_t blocking_ns = 0;
+// A context that is taken out of use: its work still has to end, then its memory goes.
+struct Ending {
+  Wait wait;
+  uint32_t context = 0;
+  uint32_t device = 0;
 };
-
-struct Event {
-  unsigned int flags = 0;
-  bool recorded = false;
-  int64_t done_ns = 0;
-};
-
-struct Operation {
-  OpKind kind = OpKind::kKernel;
-  int64_t api_ns = 0;
-  uint64_t bytes = 0;
-  int64_t kernel_ns = 0;
-  const char* name = "";
-};
-
-struct Wait {
-  int64_t until_ns = 0;
-  SyncMode mode = SyncMode::kSpin;
-};
-
-// When everything that work in `stream` must wait for is done.
-int64_t gate_ns(const Stream& stream);
-// Makes the stream busy until `end_ns`.
-void extend(Stream& stream, int64_t end_ns);
-// Returns once `now_ns()` has reached the planned time.
-void wait_for(const Wait& wait);
 
 class Driver {
  public:
@@ -79,49 +50,106 @@ class Driver {
   // True in a process forked after init(): as with the real driver, it cannot use the device.
   bool usable() const { return ready_.load(std::memory_order_acquire) && !forked_; }
 
-  // Everything below needs usable(), and `mutex` held but for submit() and device().
+  // Everything below needs usable(), and `mutex` held but for submit(), launch() and the devices'
+  // configuration.
   std::mutex mutex;
-  const DeviceConfig& device() const { return device_->config(); }
+  size_t devices() const { return devices_.size(); }
+  bool valid(CUdevice device) const {
+    return device >= 0 && static_cast<size_t>(device) < devices_.size();
+  }
+  Device& device(CUdevice device) { return devices_[static_cast<size_t>(device)]; }
+  const DeviceConfig& config(CUdevice device) { return this->device(device).shared->config(); }
+  Device& device(const Context& context) { return devices_[context.device]; }
 
-  CUresult create_context(SyncMode mode, Context** context);
-  CUresult retain_primary(Context** context);
-  CUresult release_primary(Wait* wait);
-  // Takes the context with its streams out of use; its work ends by `wait`.
-  CUresult destroy_context(Context* context, Wait* wait);
+  CUresult create_context(unsigned int flags, CUdevice device, Context** context);
+  CUresult retain_primary(CUdevice device, Context** context);
+  CUresult set_primary_flags(CUdevice device, unsigned int flags);
+  CUresult release_primary(CUdevice device, Ending* ending);
+  // Takes the context with its streams out of use.
+  CUresult destroy_context(Context* context, Ending* ending);
+  // Without the mutex held. Nothing is to be done for an ending that was not filled in.
+  void finish(const Ending& ending);
   bool known(const Context* context) const { return contexts_.count(context) != 0; }
   Context* current() const;
+  Context* find_context(uint32_t id) const;
+  // A stack for each thread, whose top is the current one.
   static void set_current(Context* context);
+  static void push_current(Context* context);
+  bool pop_current(Context** context);
 
-  CUresult create_stream(bool blocking, CUstream* handle);
+  CUresult create_stream(unsigned int flags, int priority, CUstream* handle);
   CUresult destroy_stream(CUstream handle);
-  // Null: an unknown handle, or the default stream without a current context.
-  Stream* stream(CUstream handle, CUresult* error) const;
+  // Null: an unknown handle, or a default stream without a current context.
+  Stream* stream(CUstream handle, CUresult* error);
+  // Of a thread: whether handle 0 is its own default stream, as in the calls' per-thread twins.
+  static void set_per_thread_default(bool on);
 
   CUevent create_event(unsigned int flags);
   bool destroy_event(CUevent handle);
   Event* event(CUevent handle) const;
 
-  // Plans an operation; blocks (spins) while the stream's queue or the device's ring is full.
-  // `end_ns` may be null.
-  CUresult submit(CUstream handle, const Operation& operation, Wait* end);
+  // Submits, or adds to the graph that the stream captures. Blocks (spins) while the stream's queue
+  // or the device's ring is full. `end` may be null.
+  // `captured`, which may be null, too, tells which.
+  CUresult submit(CUstream handle, const Operation& operation, Wait* end, bool* captured = nullptr);
+  // One call, whose nodes are planned together. `exec` must outlive it.
+  CUresult launch(GraphExec& exec, CUstream handle, int64_t api_ns);
+
+  CUgraph add_graph(Graph graph);
+  Graph* graph(CUgraph handle) const;
+  bool destroy_graph(CUgraph handle);
+  CUgraphExec add_exec(const Graph& graph);
+  std::shared_ptr<GraphExec> exec(CUgraphExec handle) const;
+  bool destroy_exec(CUgraphExec handle);
+  // Ends a capture, and with it that of every stream that joined it.
+  void forget(const Capture* capture);
+
+  void publish_memory(uint32_t device);
 
   MemoryMap memory;
+  VirtualMemory virtual_memory;
   ModuleTable modules;
+  Faults faults;
 
  private:
-  Driver() = default;
+  Driver();
+
+  // What waits for a host function.
+  struct Deferred {
+    OpRecord record;
+    When ready;
+    int64_t least_ns;
+    std::shared_ptr<Moment> end;
+    SharedDevice* device;
+  };
+
+  CUresult open_devices();
+  void inject();
+  // Runs `plan` with the mutex held once the stream has room and the call is paid for, or
+  // `capture` if the stream captures.
+  template <typename Captured, typename Planned>
+  CUresult enqueue(CUstream handle, int64_t api_ns, const Captured& capture, const Planned& plan);
+  CUresult check_capture(Stream& stream);
+  OpRecord record_of(const Stream& stream, const Operation& operation, int64_t api_ns) const;
+  CUresult plan(const OpRecord& record, When ready, const Operation& operation,
+                SharedDevice& device, When* end);
+  CUresult plan_now(OpRecord& record, int64_t ready_ns, int64_t least_ns, SharedDevice& device);
+  void resolve_deferred();
 
   std::atomic<bool> ready_ = false;
   bool forked_ = false;
   uint32_t pid_ = 0;
-  std::unique_ptr<SharedDevice> device_;
-  std::unordered_map<const Context*, std::unique_ptr<Context>> contexts_;
+  std::vector<Device> devices_;
+  std::unordered_map<const Context*, std::shared_ptr<Context>> contexts_;
   std::unordered_map<CUstream, std::unique_ptr<Stream>> streams_;
   std::unordered_map<CUevent, std::unique_ptr<Event>> events_;
-  Context* primary_ = nullptr;
-  unsigned int primary_users_ = 0;
+  std::unordered_map<CUgraph, std::unique_ptr<Graph>> graphs_;
+  std::unordered_map<CUgraphExec, std::shared_ptr<GraphExec>> execs_;
+  std::list<Deferred> deferred_;  // in the order of their calls
+  HostThread host_thread_;
   uint32_t last_context_ = 0;
   uint32_t last_stream_ = 0;
+  uint32_t last_exec_ = 0;
 };
 
 // Body of an API call that needs an initialised driver; nothing is thrown across the C interface.
@@ -129,6 +157,7 @@ template <typename Body>
 CUresult call(const Body& body) {
   Driver& driver = Driver::get();
   if (!driver.usable()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
   try {
     return body(driver);
   } catch (const std::bad_alloc&) {

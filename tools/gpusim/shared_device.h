@@ -130,9 +130,9 @@ class SharedDevice {
   OpRecord& record(uint64_t number) { return ring_[number & (memory_->config.ring_ops - 1)]; }
 
   // Plans `op` to start no earlier than `ready_ns`: fills in engine, start and end and publishes
-  // it. A copy or memset lasts what its bytes need, a kernel `kernel_ns`. kFull: no room in the
-  // ring now, nothing was done.
-  Submit submit(OpRecord& op, int64_t ready_ns, int64_t kernel_ns);
+  // it. A kernel lasts `least_ns`; a copy or memset what its bytes need, but no less than that.
+  // kFull: no room in the ring now, nothing was done.
+  Submit submit(OpRecord& op, int64_t ready_ns, int64_t least_ns);
 
   // Publishes what no engine runs, with the times it has.
   Submit add(OpRecord& op);

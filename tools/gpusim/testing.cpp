@@ -28,6 +28,12 @@ Cuda Cuda::load() {
   EXPECT_NE(cuda.name, nullptr) << #name;
 #include "testing_functions.h"
 #undef GPUSIM_FUNCTION
+#define GPUSIM_TWIN(name, suffix)                                                        \
+  cuda.name##suffix =                                                                    \
+      reinterpret_cast<decltype(cuda.name##suffix)>(dlsym(cuda.library, #name #suffix)); \
+  EXPECT_NE(cuda.name##suffix, nullptr) << #name #suffix;
+#include "cuda_twins.h"
+#undef GPUSIM_TWIN
   return cuda;
 }
 
@@ -86,7 +92,8 @@ std::vector<ScheduledOp> Daemon::schedule() {
     const auto op = nlohmann::json::parse(line);
     ops.push_back({op.at("op"), op.at("pid"), op.at("tid"), op.at("ctx"), op.at("stream"),
                    op.at("kind"), op.at("name"), op.at("bytes"), op.at("api_ns"), op.at("start_ns"),
-                   op.at("end_ns")});
+                   op.at("end_ns"), op.value("graph", 0U),
+                   op.value("slices", std::vector<std::pair<int64_t, int64_t>>())});
     EXPECT_EQ(ops.back().number, ops.size() - 1);
     EXPECT_LE(ops.back().api_ns, ops.back().start_ns);
     EXPECT_LE(ops.back().start_ns, ops.back().end_ns);
@@ -128,17 +135,21 @@ void run_client(const std::string& dir, const std::function<void(const Cuda&)>& 
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "client ended with " << status;
 }
 
-Client::Client(const Cuda& library, unsigned int flags) : cuda(library) {
+Client::Client(const Cuda& library, unsigned int flags, CUdevice device) : cuda(library) {
   EXPECT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
-  EXPECT_EQ(cuda.cuCtxCreate_v2(&context, flags, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuCtxCreate_v2(&context, flags, device), CUDA_SUCCESS);
   EXPECT_EQ(cuda.cuModuleLoadData(&module, "kernel spin_ns\n"), CUDA_SUCCESS);
   EXPECT_EQ(cuda.cuModuleGetFunction(&spin, module, "spin_ns"), CUDA_SUCCESS);
 }
 
 CUresult Client::launch(int64_t ns, CUstream target) const {
+  return launch_by(cuda.cuLaunchKernel, ns, target);
+}
+
+CUresult Client::launch_by(decltype(&::cuLaunchKernel) entry, int64_t ns, CUstream target) const {
   auto duration = static_cast<uint64_t>(ns);
   void* params[] = {&duration};
-  return cuda.cuLaunchKernel(spin, 1, 1, 1, 32, 1, 1, 0, target, params, nullptr);
+  return entry(spin, 1, 1, 1, 32, 1, 1, 0, target, params, nullptr);
 }
 
 CUstream Client::stream(unsigned int flags) const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda_abi.h"
@@ -21,6 +22,9 @@ struct Cuda {
 #define GPUSIM_FUNCTION(name) decltype(&::name) name;
 #include "testing_functions.h"
 #undef GPUSIM_FUNCTION
+#define GPUSIM_TWIN(name, suffix) decltype(&::name) name##suffix;
+#include "cuda_twins.h"
+#undef GPUSIM_TWIN
 
   static Cuda load();
 };
@@ -37,6 +41,8 @@ struct ScheduledOp {
   int64_t api_ns;
   int64_t start_ns;
   int64_t end_ns;
+  uint32_t graph;
+  std::vector<std::pair<int64_t, int64_t>> slices;
 };
 
 class Daemon {
@@ -50,6 +56,7 @@ class Daemon {
   bool ready() const { return ready_; }
   // Ends it with `signal`; returns the wait status.
   int stop(int signal);
+  pid_t pid() const { return pid_; }
   // Ends it in order, which it must survive, and returns what it wrote.
   std::vector<ScheduledOp> schedule();
 
@@ -88,8 +95,9 @@ class Reported {
 
 // A client with a context and one kernel whose duration is its parameter.
 struct Client {
-  explicit Client(const Cuda& library, unsigned int flags = 0);
+  explicit Client(const Cuda& library, unsigned int flags = 0, CUdevice device = 0);
   CUresult launch(int64_t ns, CUstream target = nullptr) const;
+  CUresult launch_by(decltype(&::cuLaunchKernel) entry, int64_t ns, CUstream target) const;
   CUstream stream(unsigned int flags) const;
   CUevent event(unsigned int flags = 0) const;
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the simulated device did in a window, from the schedule that gpusimd wrote.
 
-busy   some operation runs (the union over all streams and engines)
+busy   some operation runs (the union over all streams and engines); of a kernel whose process takes
+       turns with others, while it is its turn. A host function keeps no engine busy
 idle   the rest of the window
 empty  no operation is even pending; pending is from the entry of its API call to its end
 All times are CLOCK_MONOTONIC nanoseconds; intervals are half-open pairs.
@@ -72,8 +73,15 @@ def total(intervals):
     return sum(end - start for start, end in intervals)
 
 
+def runs(op):
+    """When an operation kept an engine busy, as a list of intervals."""
+    if op.get("kind") == "host":
+        return []
+    return op.get("slices") or [(op["start_ns"], op["end_ns"])]
+
+
 def busy_intervals(ops, lo, hi):
-    return union(((op["start_ns"], op["end_ns"]) for op in ops), lo, hi)
+    return union((tuple(run) for op in ops for run in runs(op)), lo, hi)
 
 
 def pending_intervals(ops, lo, hi):
