@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
                              {"stream_arg", probe.stream_arg},
                              {"event_arg", probe.event_arg},
                              {"per_thread", probe.per_thread},
-                             {"waits", probe.waits()},
+                             {"bytes_arg", probe.bytes_arg},
+                             {"group", static_cast<int>(probe.group())},
                              {"probe_offset", probe.probe_offset}};
   }
   for (const auto& e : *exports) {

@@ -96,11 +96,13 @@ CUresult sim_cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda_versio
               : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                         : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }
-  return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS;  // that there is no such name is told by the status alone
 }
 
+// The older function has no status.
 CUresult sim_cuGetProcAddress(const char* symbol, void** pfn, int cuda_version, cuuint64_t flags) {
-  return sim_cuGetProcAddress_v2(symbol, pfn, cuda_version, flags, nullptr);
+  const CUresult result = sim_cuGetProcAddress_v2(symbol, pfn, cuda_version, flags, nullptr);
+  return result == CUDA_SUCCESS && !*pfn ? CUDA_ERROR_NOT_FOUND : result;
 }
 
 // There are no private tables.

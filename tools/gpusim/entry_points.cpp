@@ -157,10 +157,6 @@ const EntryPoint kEntryPoints[] = {
 void* entry_point(const char* name, int version, bool per_thread, bool* too_old) {
   const EntryPoint* best = nullptr;
   for (const EntryPoint& entry : kEntryPoints) {
-    if (std::strcmp(entry.symbol, name) == 0 && std::strcmp(entry.name, name) != 0) {
-      best = &entry;
-      break;
-    }
     if (std::strcmp(entry.name, name) != 0) continue;
     if (entry.since > version) {
       *too_old = true;
