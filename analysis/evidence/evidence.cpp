@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "evidence/held_up.h"
 #include "evidence/intervals.h"
 #include "evidence/losses.h"
 #include "evidence/pending.h"
@@ -79,11 +80,13 @@ struct Group {
 class Process {
  public:
   Process(Pid pid, const model::Recording& recording, const timeline::Timeline& timeline,
-          const Losses& losses, Interval watched, std::vector<std::size_t> calls)
+          const Losses& losses, const std::map<std::size_t, TimeNs>& held_up, Interval watched,
+          std::vector<std::size_t> calls)
       : pid_(pid),
         recording_(recording),
         timeline_(timeline),
         losses_(losses),
+        held_up_(held_up),
         watched_(watched),
         calls_(std::move(calls)),
         groups_(groups_of_contexts()),
@@ -166,16 +169,17 @@ class Process {
         return work_.see(call, move.at);
       case Step::kCall:
         if (call.call == WST_API_SUBMIT) evidence.submits += count(call);
-        return made(call, move.at);
+        return made(move);
     }
   }
 
   static std::uint64_t count(const wst_api& call) { return std::max<std::uint64_t>(1, call.count); }
 
-  void made(const wst_api& call, TimeNs at) {
+  void made(const Move& move) {
+    const wst_api& call = recording_.api[move.call];
     switch (call.call) {
       case WST_API_SUBMIT:
-        submitted(call);
+        submitted(call, move.call);
         break;
       case WST_API_CONTEXT:
       case WST_API_CONTEXT_NEW:
@@ -202,11 +206,18 @@ class Process {
       default:
         break;
     }
-    work_.see(call, at);
+    work_.see(call, move.at);
   }
 
-  void submitted(const wst_api& call) {
+  void submitted(const wst_api& call, std::size_t index) {
     const ContextId context = work_.submit(call);
+    const auto held_up = held_up_.find(index);
+    if (held_up != held_up_.end() && work_.may_be_full(call)) {
+      for (Group& group : groups_) {
+        if (groups_.size() == 1 || group.has(context))
+          group.pending.push_back({last_of(call), held_up->second});
+      }
+    }
     end_silence(entry_of(call), call.tid, false);
     silent_since_ = std::max(silent_since_, last_of(call));
     for (Group& group : groups_) {
@@ -343,6 +354,7 @@ class Process {
   const model::Recording& recording_;
   const timeline::Timeline& timeline_;
   const Losses& losses_;
+  const std::map<std::size_t, TimeNs>& held_up_;
   Interval watched_;
   std::vector<std::size_t> calls_;
   std::set<ContextId> handles_;
@@ -388,8 +400,9 @@ Evidence find_evidence(const model::Recording& recording, const timeline::Timeli
     calls[pid].push_back(i);
   }
   const Losses losses(recording, old);
+  const auto held_up = held_up_submits(recording);
   for (auto& [pid, of_process] : calls)
-    Process(pid, recording, timeline, losses, watched, std::move(of_process)).run(evidence);
+    Process(pid, recording, timeline, losses, held_up, watched, std::move(of_process)).run(evidence);
   evidence.processes = calls.size();
   return evidence;
 }

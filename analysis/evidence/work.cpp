@@ -66,8 +66,8 @@ StreamId Work::stream_of(const wst_api& call) {
   return found->second;
 }
 
-ContextId Work::context_of_stream(const wst_api& call) {
-  return streams_[stream_of(call)].context;
+bool Work::may_be_full(const wst_api& call) {
+  return streams_[stream_of(call)].unproved >= kFullQueue;
 }
 
 void Work::take_context(const wst_api& call) {

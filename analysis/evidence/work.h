@@ -100,7 +100,8 @@ class Work {
   /// Nothing is known of what was submitted before `unseen_until`, but for a context-wide proof.
   Emptiness emptiness(const std::vector<ContextId>& contexts, model::TimeNs unseen_until) const;
 
-  ContextId context_of_stream(const wst_api& call);
+  /// Whether so much of the call's stream is not proved done that its queue may be full.
+  bool may_be_full(const wst_api& call);
   model::Tid last_submitter() const { return last_submitter_; }
 
  private:

@@ -27,6 +27,20 @@ model::Pid pid_of(const json& process) {
   return process.value("pid", 0u);
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> driver_code_of(const json& process) {
+  constexpr std::size_t kMaxRanges = 64;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  const auto it = process.find("driver_code");
+  if (it == process.end() || !it->is_array()) return ranges;
+  for (const json& range : *it) {
+    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_unsigned() &&
+                      range[1].is_number_unsigned();
+    if (pair && ranges.size() < kMaxRanges)
+      ranges.emplace_back(range[0].get<std::uint64_t>(), range[1].get<std::uint64_t>());
+  }
+  return ranges;
+}
+
 /// The mean of the measurements, each the sum of what the parts of the kernel side took.
 void take_cost(model::Meta& meta, const json& measurements) {
   double sum = 0;
@@ -97,7 +111,7 @@ void take(model::Meta& meta, const json& j) {
     to.clear();
     for (const auto& t : *it) {
       if (!t.is_object()) continue;
-      to.push_back({pid_of(t), t.value("comm", ""), t.value("command", "")});
+      to.push_back({pid_of(t), t.value("comm", ""), t.value("command", ""), driver_code_of(t)});
     }
   };
   processes("targets", meta.targets);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "abi/events.h"
@@ -46,6 +47,7 @@ struct TargetProcess {
   Pid pid = 0;
   std::string comm;
   std::string command;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> driver_code = {};  // addresses [lo, hi)
 };
 
 /// A source that was given up to keep within the budget.

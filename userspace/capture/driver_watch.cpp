@@ -43,6 +43,7 @@ bool DriverWatch::look_at_one(pid_t pid) {
   without_.erase(known);
   with_.insert(pid);
   processes_.push_back(std::move(*process));
+  code_[pid] = library->code;
   if (shown_path_.empty()) shown_path_ = library->shown_path;
   found_.try_emplace({file.st_dev, file.st_ino}, library->open_path);
   return true;

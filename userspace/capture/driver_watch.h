@@ -38,6 +38,8 @@ class DriverWatch {
   Status attach(Kernel& kernel);
 
   const std::vector<target::Process>& device_processes() const { return processes_; }
+  /// Where the library's code lies in such a process.
+  const std::vector<target::CodeRange>& code_in(pid_t pid) const { return code_.at(pid); }
   /// All probed functions; the number of a symbol in a record is its place here.
   const std::vector<std::string>& symbols() const { return symbols_; }
   /// As the process sees it; empty when none was found.
@@ -51,6 +53,7 @@ class DriverWatch {
   std::map<pid_t, std::string> without_;  // no library yet; their memory's size at the last look
   std::set<pid_t> with_;
   std::vector<target::Process> processes_;
+  std::map<pid_t, std::vector<target::CodeRange>> code_;
   std::map<FileId, std::string> found_;  // path to open; empty: probed
   std::vector<std::string> symbols_;
   std::string shown_path_;

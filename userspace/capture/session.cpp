@@ -157,11 +157,22 @@ class Session {
   /// What may change while it runs; a later one replaces an earlier one.
   json targets_meta() const {
     return {{"targets", describe(targets_.processes())},
-            {"device_processes", describe(driver_.device_processes())},
+            {"device_processes", describe_device_processes()},
             {"driver_library", driver_.library()},
             {"api_symbols", driver_.symbols()},
             {"api_complete", kernel_.api_complete()},
             {"sources", describe(kernel_.sources())}};
+  }
+
+  json describe_device_processes() const {
+    json list = describe(driver_.device_processes());
+    for (std::size_t i = 0; i < list.size(); i++) {
+      json code = json::array();
+      for (const target::CodeRange& range : driver_.code_in(driver_.device_processes()[i].pid))
+        code.push_back({range.lo, range.hi});
+      list[i]["driver_code"] = code;
+    }
+    return list;
   }
 
   Status add(const std::vector<wst_loss>& losses) {

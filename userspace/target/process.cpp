@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -113,6 +115,7 @@ std::vector<pid_t> with_descendants(const std::vector<pid_t>& pids) {
 
 std::optional<MappedLibrary> find_driver_library(pid_t pid) {
   std::ifstream maps(proc_path(pid, "maps"));
+  std::optional<MappedLibrary> found;
   std::string line;
   while (std::getline(maps, line)) {
     const std::size_t slash = line.find('/');
@@ -121,11 +124,17 @@ std::optional<MappedLibrary> find_driver_library(pid_t pid) {
     constexpr std::string_view kDeleted = " (deleted)";
     if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
     if (!is_driver_name(path) || !has_inode(line)) continue;
+    const std::size_t space = line.find(' ');
+    const std::string range = line.substr(0, space);
     // map_files leads to the exact file, also when its name now belongs to another.
-    const std::string range = line.substr(0, line.find(' '));
-    return MappedLibrary{pid, path, proc_path(pid, ("map_files/" + range).c_str())};
+    if (!found)
+      found = MappedLibrary{pid, path, proc_path(pid, ("map_files/" + range).c_str()), {}};
+    CodeRange code{};
+    if (found->shown_path == path && line.size() > space + 3 && line[space + 3] == 'x' &&
+        std::sscanf(range.c_str(), "%" SCNx64 "-%" SCNx64, &code.lo, &code.hi) == 2)
+      found->code.push_back(code);
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace whystall::target

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,12 +28,18 @@ bool refresh(Process& process);
 /// The processes and all that descend from them, each once, nearest first.
 std::vector<pid_t> with_descendants(const std::vector<pid_t>& pids);
 
+/// Where code lies in a process's memory: [lo, hi).
+struct CodeRange {
+  std::uint64_t lo, hi;
+};
+
 /// The driver library that a process has mapped, by a path that opens from here, whatever mount
 /// namespace the process lives in.
 struct MappedLibrary {
   pid_t pid;
   std::string shown_path;  // as the process sees it
   std::string open_path;   // below /proc/PID
+  std::vector<CodeRange> code;
 };
 std::optional<MappedLibrary> find_driver_library(pid_t pid);
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evidence/held_up.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace whystall::evidence {
+
+using model::TimeNs;
+
+namespace {
+
+/// More than a launch takes when it need not wait.
+constexpr model::DurationNs kLaunchNs = 100'000;
+/// So many samples within so long: every launch is held up.
+constexpr std::size_t kSamples = 3;
+constexpr model::DurationNs kWithin = 100'000'000;
+
+struct Sighting {
+  TimeNs at;
+  std::size_t call;
+};
+
+TimeNs time_of(const wst_api& call) {
+  return static_cast<TimeNs>(call.call == WST_API_SUBMIT ? std::max(call.entry_ns, call.last_ns)
+                                                         : call.h.ts);
+}
+
+bool in_driver(const model::Meta& meta, const wst_sample& sample) {
+  for (const model::TargetProcess& process : meta.device_processes) {
+    if (process.pid != sample.tgid) continue;
+    for (const auto& [lo, hi] : process.driver_code) {
+      if (sample.ip >= lo && sample.ip < hi) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording) {
+  std::map<model::Tid, std::vector<Sighting>> threads;
+  std::map<model::Tid, std::vector<std::size_t>> calls;
+  for (std::size_t i = 0; i < recording.api.size(); i++) calls[recording.api[i].tid].push_back(i);
+  for (auto& [tid, of_thread] : calls) {
+    std::stable_sort(of_thread.begin(), of_thread.end(), [&](std::size_t a, std::size_t b) {
+      return time_of(recording.api[a]) < time_of(recording.api[b]);
+    });
+  }
+  for (const wst_sample& sample : recording.samples) {
+    const auto of_thread = calls.find(sample.tid);
+    if (of_thread == calls.end() || sample.nr >= 0 || !in_driver(recording.meta, sample)) continue;
+    const auto at = static_cast<TimeNs>(sample.h.ts);
+    const auto next = std::upper_bound(
+        of_thread->second.begin(), of_thread->second.end(), at,
+        [&](TimeNs t, std::size_t call) { return t < time_of(recording.api[call]); });
+    if (next == of_thread->second.begin()) continue;
+    // A call that is timed and goes on at this time is the one that the thread is in.
+    if (next != of_thread->second.end() &&
+        static_cast<TimeNs>(recording.api[*next].entry_ns) <= at)
+      continue;
+    const wst_api& last = recording.api[*std::prev(next)];
+    if (last.call == WST_API_SUBMIT && at - time_of(last) >= kLaunchNs)
+      threads[sample.tid].push_back({at, *std::prev(next)});
+  }
+  std::map<std::size_t, TimeNs> held_up;
+  for (auto& [tid, seen] : threads) {
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const Sighting& a, const Sighting& b) { return a.at < b.at; });
+    for (std::size_t i = 0; i + kSamples <= seen.size(); i++) {
+      if (seen[i + kSamples - 1].at - seen[i].at > kWithin) continue;
+      for (std::size_t j = i; j < i + kSamples; j++) {
+        TimeNs& until = held_up[seen[j].call];
+        until = std::max(until, seen[j].at);
+      }
+    }
+  }
+  return held_up;
+}
+
+}  // namespace whystall::evidence
