@@ -104,22 +104,18 @@ std::string coverage(const Diagnosis& d) {
 /// What is known of the time that is neither proved idle nor proved busy, and of idle time that
 /// nobody waited for.
 std::string beside(const Diagnosis& d) {
-  std::string text;
-  if (d.no_demand_ns > 0)
-    text += "  no demand " + percent(d.no_demand_ns, d.observed_ns()) + " (" +
-            seconds(d.no_demand_ns) + " of the starved): no request was there\n";
-  std::string parts;
+  std::string parts, text;
   if (d.silent_ns > 0) {
-    parts = seconds(d.silent_ns) + " without a launch";
-    if (!d.silence_findings.empty()) {
-      const Finding& first = d.silence_findings.front();
-      parts +=
-          " (" + percent(first.ns, d.silent_ns) + " " + std::string(cause_name(first.cause)) + ")";
-    }
+    parts = seconds(d.silent_ns) + " no launch";
+    if (!d.silence_findings.empty())
+      parts += " (" + std::string(cause_name(d.silence_findings.front().cause)) + ")";
   }
   if (d.possibly_starved_ns > 0)
     parts += (parts.empty() ? "" : ", ") + seconds(d.possibly_starved_ns) + " possibly starved";
-  if (!parts.empty()) text += "  of the not known: " + parts + "\n";
+  if (!parts.empty()) text = "  not known: " + parts + "\n";
+  if (d.no_demand_ns > 0)
+    text += "  no demand " + percent(d.no_demand_ns, d.observed_ns()) + " (" +
+            seconds(d.no_demand_ns) + " of the starved): no request was there\n";
   return text;
 }
 

@@ -208,6 +208,76 @@ TEST(RenderText, ColoursOnlyWhenAsked) {
       << "nothing else changes";
 }
 
+/// Everything beside the table that a report can say at once.
+Diagnosis with_all_beside() {
+  std::vector<model::Finding> findings;
+  for (const Cause cause : kCauses)
+    findings.push_back(finding(cause, 1'000'000'000, "x", "main 1 ← read"));
+  findings.push_back(finding(Cause::kWaitIdle, 500'000'000, "main 1"));
+  findings.push_back(finding(Cause::kUnknown, 1'000'000'000, ""));
+  auto d = diagnosis(findings);
+  d.no_demand_ns = 500'000'000;
+  d.silent_ns = 2'000'000'000;
+  d.silence_findings.push_back(finding(Cause::kStorageRead, 2'000'000'000, "x"));
+  d.possibly_starved_ns = 30'000'000;
+  model::DeviceTime device;
+  device.index = 0;
+  device.pci_bus_id = "0000:c1:00.0";
+  device.nvml_busy = 0.6;
+  device.others = {999, 1'000};
+  device.processes = {{1, "a", "a"}, {2, "b", "b"}};
+  d.devices = {device};
+  d.exposures = {{"cuStreamSynchronize", 5'000'000'000, 348}};
+  d.long_calls = {{"cuMemcpyHtoDAsync", true, 120, 1 << 20, 300'000'000, 5'000'000},
+                  {"cuMemFree", false, 12, 0, 100'000'000, 50'000'000}};
+  d.meta.shed = {{"driver calls", d.meta.start_ns + 2'000'000'000, 0.04, 52'000}};
+  return d;
+}
+
+TEST(RenderText, TellsTheThreeStatesAndWhatStandsBesideThem) {
+  const auto d = with_all_beside();
+  const std::string text = screen(d);
+  for (const char* words :
+       {"GPU c1:00.0, 2 processes: starved", "had work ", "not known ", "NVML busy 60 %",
+        "no demand ", "not known: 2.00 s no launch (storage.read), 30.0 ms possibly starved",
+        "Also on this GPU, not watched: pid 999 and 1 more.", "may change the order"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  }
+  EXPECT_EQ(text.find("wait.idle"), std::string::npos) << "outside of the stall";
+  EXPECT_EQ(sum(shares_of(text)), 100) << text;
+  expect_fits(text);
+}
+
+TEST(RenderText, WithRoomItTellsTheOtherViews) {
+  auto d = with_all_beside();
+  d.findings.resize(2);
+  const std::string text = screen(d);
+  for (const char* words : {"came after a return from cuStreamSynchronize (348 times)",
+                            "Long driver calls: cuMemcpyHtoDAsync 0.30 s (120), cuMemFree 0.10 s",
+                            "From 2.00 s on driver calls unwatched", "52000 calls/s"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  }
+  expect_fits(text);
+}
+
+TEST(RenderText, SaysWhenTheRestCannotChangeTheFirstPlace) {
+  auto d = diagnosis({finding(Cause::kStorageRead, 6'000'000'000, "a"),
+                      finding(Cause::kCpuBusy, 1'000'000'000, "b")});
+  d.not_known_ns = 4'000'000'000;
+  EXPECT_NE(screen(d).find("cannot change place 1"), std::string::npos) << screen(d);
+  d.not_known_ns = 6'000'000'000;
+  EXPECT_NE(screen(d).find("may change the order"), std::string::npos) << screen(d);
+}
+
+TEST(RenderText, ABusierGpuThanTheProofsAllowIsSaid) {
+  auto d = diagnosis({finding(Cause::kCpuBusy, 10'000'000'000, "a")});
+  model::DeviceTime device;
+  device.index = 0;
+  device.nvml_busy = 0.9;
+  d.devices = {device};
+  EXPECT_NE(screen(d).find("somebody else uses it"), std::string::npos) << screen(d);
+}
+
 TEST(RenderText, SaysWhyNothingIsProved) {
   Diagnosis d = diagnosis({});
   d.submits = d.syncs = 0;
