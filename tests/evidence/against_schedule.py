@@ -70,7 +70,6 @@ class Held:
         self.had_work = joined(self.had_work)
         self.empty = truth.empty_intervals(ops, lo, hi)
         pending = truth.pending_intervals(ops, lo, hi)
-        # Each operation can have been entered before one that was entered earlier still ran.
         entered = truth.union([(submits.entry(op), op["end_ns"]) for op in ops], lo, hi)
         self.wrongly_starved = common(self.starved, pending)
         self.wrongly_working = common(self.had_work, truth.complement(entered, lo, hi))

@@ -81,13 +81,17 @@ def clients(options):
     facts = json.loads(child.stdout.readline().decode().removeprefix("serving "))
     connection = socket.create_connection(("127.0.0.1", facts["port"]))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    requests = []
     for _ in Loop(options.seconds, **facts):
+        begun = time.monotonic_ns()
         connection.send(NUMBER.pack(options.tokens))
         while received(connection):
             pass
+        requests.append((begun, time.monotonic_ns()))
         time.sleep(options.think_ms / 1e3)
     connection.close()
     child.wait()
+    say("requests", spans=requests)
 
 
 def main():
