@@ -7,7 +7,7 @@ import subprocess
 
 import truth  # tools/gpusim; its folder is on the path once harness.bench.Paths exists
 
-SUBMIT = 1  # bpf/abi/events.h
+SUBMIT, SYNC_STREAM = 1, 2  # bpf/abi/events.h
 STATES = ("starved", "had_work", "not_known")
 
 
@@ -52,6 +52,15 @@ class Submits:
         at = bisect.bisect_right(entries, (op["api_ns"], 2**63)) - 1
         within_next = at + 1 < len(entries) and entries[at + 1][1] <= op["api_ns"]
         return op["api_ns"] if at < 0 or within_next else entries[at][0]
+
+
+def between_syncs_and_submits(dumped, pid, window):
+    """When a process that uses one stream, and waits for it after all that it submits, was seen to have nothing pending."""
+    calls = [line for line in dumped if line["record"] == "api" and line["tgid"] == pid]
+    moves = sorted([(line["ts"], True) for line in calls if line["call"] == SYNC_STREAM and line["ret"] == 0]
+                   + [(line["entry_ns"], False) for line in calls if line["call"] == SUBMIT])
+    spans = [(at, following[0]) for (at, done), following in zip(moves, moves[1:] + [(window[1], False)]) if done]
+    return truth.union(spans, *window)
 
 
 class Held:
