@@ -74,4 +74,13 @@ Confidence Demand::awaited(const wst_wait& wait) const {
              : Confidence::kUnknown;
 }
 
+Confidence Demand::still_awaited(const wst_wait& wait) const {
+  if (!receives(wait.nr)) return Confidence::kUnknown;
+  const bool socket = wait.file_kind == WST_FILE_INET || wait.file_kind == WST_FILE_UNIX;
+  if (socket && (listening_.contains(wait.ino) || was_accepted(wait.ino)))
+    return Confidence::kLikely;
+  const bool set = wait.file_kind == WST_FILE_EPOLL && servers_.contains(wait.tgid);
+  return set ? Confidence::kEstimated : Confidence::kUnknown;
+}
+
 }  // namespace whystall::walk

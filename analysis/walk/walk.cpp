@@ -40,10 +40,7 @@ bool is_served_fs(std::string_view fs) {
 class Walker {
  public:
   Walker(const Walks& walks, Confidence start)
-      : walks_(walks),
-        recording_(walks.recording),
-        timeline_(walks.timeline),
-        confidence_(start) {}
+      : walks_(walks), recording_(walks.recording), timeline_(walks.timeline), confidence_(start) {}
 
   void walk(Tid tid, Interval at, Edge edge) {
     if (chain_.size() >= kMaxDepth) return unknown(at, tid, Reason::kTooDeep);
@@ -226,8 +223,8 @@ class Walker {
       return emit(at, Cause::kWaitSleep, confidence_, {.tid = wait.tid, .pid = wait.tgid});
     }
     if (!(wait.flags & WST_WAIT_WOKEN)) {
-      return unknown(at, wait.tid,
-                     wait.flags & WST_WAIT_OPEN ? Reason::kStillBlocked : Reason::kNoWake);
+      if (wait.flags & WST_WAIT_OPEN) return still_blocked(wait, at);
+      return unknown(at, wait.tid, Reason::kNoWake);
     }
     switch (wait.waker_context) {
       case WST_CTX_TASK:
@@ -247,6 +244,40 @@ class Walker {
       default:
         return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);
     }
+  }
+
+  /// A wait that is not over is taken to be for whoever ended the thread's last one on the same
+  /// file; one for many, and one that somebody outside ended, may be for a request.
+  void still_blocked(const wst_wait& wait, Interval at) {
+    const wst_wait* last = last_alike(wait);
+    if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
+      const Confidence sure = walks_.demand.still_awaited(wait);
+      if (sure != Confidence::kUnknown)
+        return emit(at, Cause::kWaitIdle, worse(confidence_, sure),
+                    {.tid = wait.tid, .pid = wait.tgid});
+    }
+    if (!last) return unknown(at, wait.tid, Reason::kStillBlocked);
+    const Confidence before = confidence_;
+    confidence_ = worse(confidence_, Confidence::kEstimated);
+    follow_waker(*last, at);
+    confidence_ = before;
+  }
+
+  const wst_wait* last_alike(const wst_wait& wait) const {
+    constexpr int kMost = 1000;
+    const auto pieces = timeline_.thread(wait.tid);
+    int looked = 0;
+    for (auto piece = pieces.rbegin(); piece != pieces.rend() && looked < kMost;
+         ++piece, looked++) {
+      const wst_wait* last = piece->wait;
+      if (piece->state != State::kBlocked || last->ino != wait.ino || last->dev != wait.dev ||
+          last->nr != wait.nr || wait.file_kind == WST_FILE_NONE)
+        continue;
+      const bool by_task =
+          last->waker_context == WST_CTX_TASK || last->waker_context == WST_CTX_LOCALNET;
+      if ((last->flags & WST_WAIT_WOKEN) && by_task) return last;
+    }
+    return nullptr;
   }
 
   /// The wait is for the file when the kernel counted it as I/O; on a served file system also when
@@ -291,6 +322,11 @@ class Walker {
   void emit(Interval at, Cause cause, Confidence confidence, const Object& object) {
     if (at.length() <= 0) return;
     leaves_.push_back({at, cause, confidence, object, chain_});
+  }
+
+  bool is_target(Tid tid) const {
+    const auto task = recording_.tasks.find(tid);
+    return task != recording_.tasks.end() && task->second.target;
   }
 
   Pid pid_of(Tid tid) const {

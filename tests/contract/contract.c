@@ -26,14 +26,12 @@ struct Driver cu;
 void* g_library;
 void* g_context;
 void* g_spin;
-const char* g_image = "PTX";
 
 enum { kAttempts = 3, kTimeoutMs = 60000, kNoDeviceExit = 77 };
 
 static const char kUsage[] =
     "usage: contract [options]\n"
     "  --library PATH  the driver library (default libcuda.so.1)\n"
-    "  --text-image    a driver that does not take PTX may take the stand-in's own form\n"
     "  --only RULE     checks this one; may be repeated\n"
     "  --list          prints the rules\n";
 
@@ -56,8 +54,6 @@ struct Said {
   char notes[512];
 };
 static struct Said* g_said;
-
-static bool g_text_image;
 
 static void end_check(void) {
   g_said->finished = true;
@@ -131,12 +127,7 @@ static bool load(const char* path) {
 
 void load_spin(void) {
   void* module = NULL;
-  int result = cu.cuModuleLoadData(&module, kSpinPtx);
-  if (result != kSuccess && g_text_image) {
-    g_image = "text";
-    result = cu.cuModuleLoadData(&module, kSpinText);
-  }
-  must("cuModuleLoadData", result);
+  MUST(cuModuleLoadData(&module, kSpinPtx));
   MUST(cuModuleGetFunction(&g_spin, module, "spin_ns"));
 }
 
@@ -257,8 +248,6 @@ int main(int argc, char** argv) {
       path = argv[++i];
     } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
       only[count++] = argv[++i];
-    } else if (strcmp(argv[i], "--text-image") == 0) {
-      g_text_image = true;
     } else if (strcmp(argv[i], "--list") == 0) {
       list_rules();
       return 0;

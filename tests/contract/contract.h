@@ -43,8 +43,6 @@ extern struct Driver cu;
 extern void* g_library;
 extern void* g_context;
 extern void* g_spin;
-/// What g_spin was made of.
-extern const char* g_image;
 
 struct Check {
   const char* rule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel, as each driver takes it.
+// The one kernel.
 #pragma once
 
 /// Any driver compiles it for its device. It ends when the device's own clock says so, so it lasts
@@ -22,6 +22,3 @@ static const char kSpinPtx[] =
     "  @%p1 bra again;\n"
     "  ret;\n"
     "}\n";
-
-/// The stand-in's own form.
-static const char kSpinText[] = "kernel spin_ns\n";

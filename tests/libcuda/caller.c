@@ -3,9 +3,10 @@
 // libcuda_caller LIBRARY: calls functions of a driver library that has no device, by name.
 //
 // First line: {"cuInit": RESULT, "arguments": [twelve numbers]}. Then for each line `SYMBOL` on its
-// input one line `SYMBOL RESULT`, or `SYMBOL signal N`. Each call gets the same twelve arguments.
-// They are addresses of memory that is full of addresses of itself, so that what the library looks
-// up in a handle before it finds that there is no device is readable, and leads nowhere else.
+// input one line `SYMBOL WORD RESULT`, or `SYMBOL WORD signal N`; WORD is what the first argument
+// points to after the call. Each call gets the same twelve arguments. They are addresses of memory
+// that is full of addresses of itself, so that what the library looks up in a handle before it
+// finds that there is no device is readable, and leads nowhere else.
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,6 +22,14 @@ typedef int (*Function)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, u
 static uintptr_t g_memory[kArguments][kWords];
 static uintptr_t g_arguments[kArguments];
 static sigjmp_buf g_before;
+
+/// Also with what an earlier call has written over.
+static void fill_memory(void) {
+  for (int i = 0; i < kArguments; i++) {
+    g_arguments[i] = (uintptr_t)&g_memory[i][kWords / 2];
+    for (int j = 0; j < kWords; j++) g_memory[i][j] = g_arguments[i];
+  }
+}
 
 static void on_signal(int signal) {
   siglongjmp(g_before, signal);
@@ -44,15 +53,14 @@ static int call(Function f) {
 static void call_by_name(void* library, const char* name) {
   void* address = function_of(library, name);
   if (!address) {
-    printf("%s missing\n", name);
+    printf("%s 0 missing\n", name);
     return;
   }
+  fill_memory();
   const int signal = sigsetjmp(g_before, 1);
-  if (signal == 0) {
-    printf("%s %d\n", name, call(callable(address)));
-  } else {
-    printf("%s signal %d\n", name, signal);
-  }
+  const int result = signal == 0 ? call(callable(address)) : signal;
+  const uintmax_t word = *(const uintptr_t*)g_arguments[0];
+  printf("%s %ju %s%d\n", name, word, signal ? "signal " : "", result);
 }
 
 int main(int argc, char** argv) {
@@ -62,10 +70,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "%s\n", dlerror());
     return 1;
   }
-  for (int i = 0; i < kArguments; i++) {
-    g_arguments[i] = (uintptr_t)&g_memory[i][kWords / 2];
-    for (int j = 0; j < kWords; j++) g_memory[i][j] = g_arguments[i];
-  }
+  fill_memory();
   struct sigaction action;
   memset(&action, 0, sizeof(action));
   action.sa_handler = on_signal;

@@ -18,13 +18,11 @@ int main(int argc, char** argv) {
   }
   std::map<std::string, nlohmann::json> planned;
   for (const auto& probe : whystall::capture::plan_api_probes(*exports)) {
-    planned[probe.symbol] = {{"call", static_cast<int>(probe.call)},
-                             {"stream_arg", probe.stream_arg},
-                             {"event_arg", probe.event_arg},
-                             {"per_thread", probe.per_thread},
-                             {"bytes_arg", probe.bytes_arg},
-                             {"group", static_cast<int>(probe.group())},
-                             {"probe_offset", probe.probe_offset}};
+    planned[probe.symbol] = {
+        {"call", static_cast<int>(probe.call)}, {"stream_arg", probe.stream_arg},
+        {"event_arg", probe.event_arg},         {"per_thread", probe.per_thread},
+        {"bytes_arg", probe.bytes_arg},         {"group", static_cast<int>(probe.group())},
+        {"probe_offset", probe.probe_offset}};
   }
   for (const auto& e : *exports) {
     const auto found = planned.find(e.name);

@@ -3,6 +3,7 @@
 // dump_waits FILE.wst: tasks, waits, sums, sets of polled files, files, ends, calls of the driver
 // and losses as JSON lines, as the recording has them and in its order; and the names of the
 // driver's probed functions, of which the last are all.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -136,9 +137,13 @@ json end(const wst_end& e) {
 }
 
 json api(const wst_api& a) {
-  return {{"record", "api"},        {"tid", a.tid},       {"call", a.call},
-          {"symbol", a.symbol},     {"stream", a.stream}, {"event", a.event},
-          {"entry_ns", a.entry_ns}, {"ts", a.h.ts},       {"ret", a.ret}};
+  return {
+      {"record", "api"},  {"tid", a.tid},           {"tgid", a.tgid},
+      {"call", a.call},   {"symbol", a.symbol},     {"stream", a.stream},
+      {"event", a.event}, {"entry_ns", a.entry_ns}, {"last_ns", std::max(a.last_ns, a.entry_ns)},
+      {"ts", a.h.ts},     {"ret", a.ret},           {"bytes", a.bytes},
+          {"stolen_ns", a.stolen_ns},
+      {"count", a.count}, {"submits", a.submits}};
 }
 
 void print(const json& line) {

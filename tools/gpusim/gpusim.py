@@ -227,6 +227,10 @@ class Event:
         _check("cuEventElapsedTime", ctypes.byref(milliseconds), self.handle, end.handle)
         return milliseconds.value
 
+    def destroy(self):
+        self._device.bind()
+        _check("cuEventDestroy_v2", self.handle)
+
 
 class Graph:
     """What a stream captured, ready to be launched."""
