@@ -138,7 +138,8 @@ json end(const wst_end& e) {
 json api(const wst_api& a) {
   return {{"record", "api"},        {"tid", a.tid},       {"call", a.call},
           {"symbol", a.symbol},     {"stream", a.stream}, {"event", a.event},
-          {"entry_ns", a.entry_ns}, {"ts", a.h.ts},       {"ret", a.ret}};
+          {"entry_ns", a.entry_ns}, {"ts", a.h.ts},       {"ret", a.ret},
+          {"last_ns", a.last_ns},   {"count", a.count},   {"stolen_ns", a.stolen_ns}};
 }
 
 void print(const json& line) {
