@@ -86,6 +86,8 @@ class Process {
         losses_(losses),
         watched_(watched),
         calls_(std::move(calls)),
+        stealing_(std::any_of(calls_.begin(), calls_.end(),
+                              [&](std::size_t i) { return was_stolen_from(recording_.api[i]); })),
         groups_(groups_of_contexts()),
         work_(handles_.size() > 1) {}
 
@@ -240,7 +242,7 @@ class Process {
     const Vector covered = std::move(asked->second);
     asked_.erase(asked);
     if (!is_query(call) && (call.ret == WST_API_DONE || call.ret == WST_API_OPEN)) {
-      const Waited waited = how_it_waited(call, timeline_);
+      const Waited waited = how_it_waited(call, timeline_, stealing_);
       // A copy that returns when it is done waits for itself, too.
       const TimeNs own = call.call == WST_API_SYNC_COPY ? entry_of(call) : 0;
       if (waited.pending_until) pending(covered, waited.pending_until, own);
@@ -345,6 +347,7 @@ class Process {
   const Losses& losses_;
   Interval watched_;
   std::vector<std::size_t> calls_;
+  bool stealing_;
   std::set<ContextId> handles_;
   std::vector<Group> groups_;
   Work work_;
