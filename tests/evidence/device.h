@@ -34,6 +34,7 @@ inline std::int64_t clock_ns(clockid_t clock) {
   CALL(cuInit) CALL(cuDeviceGet) CALL(cuDevicePrimaryCtxRetain)                                   \
   CALL(cuDevicePrimaryCtxSetFlags_v2) CALL(cuCtxSetCurrent) CALL(cuCtxSynchronize)                \
   CALL(cuModuleLoadData) CALL(cuModuleGetFunction) CALL(cuStreamCreate) CALL(cuStreamSynchronize) \
+  CALL(cuStreamQuery)                                                                             \
   CALL(cuStreamWaitEvent) CALL(cuEventCreate) CALL(cuEventRecord) CALL(cuEventQuery)              \
   CALL(cuEventSynchronize) CALL(cuMemAlloc_v2) CALL(cuMemHostAlloc) CALL(cuMemcpyHtoDAsync_v2)    \
   CALL(cuMemcpyDtoHAsync_v2) CALL(cuLaunchKernel)

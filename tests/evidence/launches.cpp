@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// launches --rate N: launches kernels of 1 us at N a second on one stream, paced by the clock, and
-// waits for the stream after each thousand. On a line "measure SECONDS" of its input it says what
+// launches --rate N [--query]: launches kernels of 1 us at N a second on one stream, paced by the
+// clock, and waits for the stream after each thousand; with --query it asks after each launch
+// whether the stream is done. On a line "measure SECONDS" of its input it says what
 // it did meanwhile: {"seconds":S,"launches":N,"rate":R,"cpu_ns_per_launch":C}, where C is the
 // thread's CPU time within the call, of each eighth launch. Ends on SIGTERM or with its input.
 #include <poll.h>
@@ -57,7 +58,7 @@ std::int64_t reading_ns() {
   return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / kReadings;
 }
 
-void run(const Device& device, std::int64_t rate) {
+void run(const Device& device, std::int64_t rate, bool query) {
   const CUstream stream = device.stream();
   const std::int64_t reading = reading_ns();
   Measurement now_measured;
@@ -74,6 +75,7 @@ void run(const Device& device, std::int64_t rate) {
       device.launch(stream, 1000);
     }
     now_measured.launches++;
+    if (query && device.cuStreamQuery(stream) == CUDA_ERROR_INVALID_VALUE) die("no such stream");
     next += kSecond / rate;
     if (i % kSyncEvery == 0) device.check(device.cuStreamSynchronize(stream));
     if (i % kLookEvery != 0) continue;
@@ -97,14 +99,15 @@ void run(const Device& device, std::int64_t rate) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::string(argv[1]) != "--rate" || std::atoll(argv[2]) <= 0)
-    die("usage: launches --rate N");
+  const bool query = argc == 4 && std::string(argv[3]) == "--query";
+  if ((argc != 3 && !query) || std::string(argv[1]) != "--rate" || std::atoll(argv[2]) <= 0)
+    die("usage: launches --rate N [--query]");
   struct sigaction action{};
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGTERM, &action, nullptr);
   const Device device;
   std::puts("ready");
   std::fflush(stdout);
-  run(device, std::atoll(argv[2]));
+  run(device, std::atoll(argv[2]), query);
   return 0;
 }
