@@ -86,8 +86,7 @@ class Process {
         losses_(losses),
         watched_(watched),
         calls_(std::move(calls)),
-        stealing_(std::any_of(calls_.begin(), calls_.end(),
-                              [&](std::size_t i) { return was_stolen_from(recording_.api[i]); })),
+        stealing_(hypervisor_steals(recording.api, calls_)),
         groups_(groups_of_contexts()),
         work_(handles_.size() > 1) {}
 
@@ -227,7 +226,7 @@ class Process {
   void ask(const Move& move) {
     const wst_api& call = recording_.api[move.call];
     auto covered = work_.covered_by(call, move.at);
-    if (!covered) return;
+    if (!covered || move.at > watched_.hi) return;  // then it may cover submits that went unseen
     if (is_query(call)) {
       if (call.ret == WST_API_NOT_READY) pending(*covered, move.at);
       if (call.ret != WST_API_DONE || move.at < last_of(call)) return;
@@ -272,9 +271,10 @@ class Process {
   }
 
   void pending(const Vector& covered, TimeNs until, TimeNs not_before = 0) {
-    const TimeNs since = std::max(work_.pending_since(covered), not_before);
+    const TimeNs last = work_.pending_since(covered);
+    const TimeNs since = std::max({last, not_before, losses_.unseen_until(until)});
     Group* group = group_of(covered);
-    if (group && since > 0 && since < until) group->pending.push_back({since, until});
+    if (group && last > 0 && since < until) group->pending.push_back({since, until});
   }
 
   /// Whether the group's contexts are empty from here on.

@@ -29,8 +29,10 @@ bool woken_by_interrupt(const wst_wait& wait) {
 
 }  // namespace
 
-bool was_stolen_from(const wst_api& call) {
-  return call.stolen_ns > 0 && call.stolen_ns <= call.h.ts - call.entry_ns;
+bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls) {
+  return std::any_of(calls.begin(), calls.end(), [&](std::size_t i) {
+    return api[i].stolen_ns > 0 && api[i].stolen_ns <= api[i].h.ts - api[i].entry_ns;
+  });
 }
 
 Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "model/recording.h"
 #include "timeline/timeline.h"
 
@@ -20,8 +23,8 @@ struct Waited {
 /// to take CPUs (`stealing`), what no tick has counted yet.
 Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing);
 
-/// Whether the hypervisor took the CPU during the call.
-bool was_stolen_from(const wst_api& call);
+/// Whether the hypervisor is known to take CPUs: by what these of the calls tell.
+bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls);
 
 /// More than an interrupt, a switch to the thread and its way out of the call take: with cold
 /// caches and a probe at the end they were seen to take 75 us.
