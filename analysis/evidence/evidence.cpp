@@ -89,6 +89,7 @@ class Process {
         held_up_(held_up),
         watched_(watched),
         calls_(std::move(calls)),
+        stealing_(hypervisor_steals(recording.api, calls_)),
         groups_(groups_of_contexts()),
         work_(handles_.size() > 1) {}
 
@@ -236,7 +237,7 @@ class Process {
   void ask(const Move& move) {
     const wst_api& call = recording_.api[move.call];
     auto covered = work_.covered_by(call, move.at);
-    if (!covered) return;
+    if (!covered || move.at > watched_.hi) return;  // then it may cover submits that went unseen
     if (is_query(call)) {
       if (call.ret == WST_API_NOT_READY) pending(*covered, move.at);
       if (call.ret != WST_API_DONE || move.at < last_of(call)) return;
@@ -251,7 +252,7 @@ class Process {
     const Vector covered = std::move(asked->second);
     asked_.erase(asked);
     if (!is_query(call) && (call.ret == WST_API_DONE || call.ret == WST_API_OPEN)) {
-      const Waited waited = how_it_waited(call, timeline_);
+      const Waited waited = how_it_waited(call, timeline_, stealing_);
       // A copy that returns when it is done waits for itself, too.
       const TimeNs own = call.call == WST_API_SYNC_COPY ? entry_of(call) : 0;
       if (waited.pending_until) pending(covered, waited.pending_until, own);
@@ -281,9 +282,10 @@ class Process {
   }
 
   void pending(const Vector& covered, TimeNs until, TimeNs not_before = 0) {
-    const TimeNs since = std::max(work_.pending_since(covered), not_before);
+    const TimeNs last = work_.pending_since(covered);
+    const TimeNs since = std::max({last, not_before, losses_.unseen_until(until)});
     Group* group = group_of(covered);
-    if (group && since > 0 && since < until) group->pending.push_back({since, until});
+    if (group && last > 0 && since < until) group->pending.push_back({since, until});
   }
 
   /// Whether the group's contexts are empty from here on.
@@ -357,6 +359,7 @@ class Process {
   const std::map<std::size_t, TimeNs>& held_up_;
   Interval watched_;
   std::vector<std::size_t> calls_;
+  bool stealing_;
   std::set<ContextId> handles_;
   std::vector<Group> groups_;
   Work work_;

@@ -29,7 +29,13 @@ bool woken_by_interrupt(const wst_wait& wait) {
 
 }  // namespace
 
-Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline) {
+bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls) {
+  return std::any_of(calls.begin(), calls.end(), [&](std::size_t i) {
+    return api[i].stolen_ns > 0 && api[i].stolen_ns <= api[i].h.ts - api[i].entry_ns;
+  });
+}
+
+Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing) {
   const auto entry = static_cast<TimeNs>(call.entry_ns), end = static_cast<TimeNs>(call.h.ts);
   const bool open = call.ret == WST_API_OPEN;
   Waited waited;
@@ -40,8 +46,12 @@ Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline) {
   if (end - entry <= kReturnNs) return waited;
   // What the hypervisor took can lie anywhere in the call.
   const bool told = call.stolen_ns <= static_cast<std::uint64_t>(end - entry);
-  const DurationNs stolen = told ? static_cast<DurationNs>(call.stolen_ns) : 0;
+  const DurationNs counted = kReturnNs + (told ? static_cast<DurationNs>(call.stolen_ns) : 0);
+  DurationNs late = counted;
+  if (stealing) late += told ? kUncountedNs : end - entry;
 
+  // Once the device is done, the thread returns after so much time on the CPU, whenever it gets it.
+  DurationNs on_cpu = 0;
   TimeNs at = end;
   for (int i = 0; i < kMaxPieces && at > entry; i++) {
     const Piece* piece = timeline.before(call.tid, at);
@@ -49,26 +59,24 @@ Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline) {
     const TimeNs from = std::max(entry, piece->at.lo);
     switch (piece->state) {
       case State::kRunning:
-        // Long enough to have looked; else what came before decides.
-        if (at - from > kReturnNs) {
-          if (!told && at == end) return until(std::min(from, at - kReturnNs));
-          return until(at - kReturnNs - stolen);
-        }
+        if (on_cpu + at - from > late) return until(at - (late - on_cpu));
+        on_cpu += at - from;
         at = from;
         continue;
       case State::kMixed: {
         const DurationNs off = std::min(off_cpu(*piece->mix), at - from);
-        if (at - from > kReturnNs + off) return until(at - kReturnNs - stolen - off);
+        if (on_cpu + at - from - off > late) return until(at - (late - on_cpu) - off);
+        on_cpu += at - from - off;
         at = from;
         continue;
       }
       case State::kRunnable:
-        waited.late = {from, end};
+        if (on_cpu <= counted) waited.late = {from, end};
         at = from;
         continue;
       case State::kBlocked:
         if (open && at == end) return until(end);
-        if (woken_by_interrupt(*piece->wait)) return until(at - kReturnNs - stolen);
+        if (woken_by_interrupt(*piece->wait)) return until(at - late);
         return until(from);  // it was not done when the thread went to sleep
     }
   }

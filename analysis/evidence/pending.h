@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "model/recording.h"
 #include "timeline/timeline.h"
 
@@ -16,10 +19,18 @@ struct Waited {
 
 /// From the states of the thread that waited. One that spun up to its return saw the end at once;
 /// one that was taken off the CPU, or had to be woken, or whose CPU the hypervisor took, saw it
-/// late. Between the end and the return lies `kReturnNs` at most.
-Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline);
+/// late. Between the end and the return lies `kReturnNs` at most, and where the hypervisor is known
+/// to take CPUs (`stealing`), what no tick has counted yet.
+Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing);
 
-/// More than an interrupt and the last round of a spinning wait take.
-constexpr model::DurationNs kReturnNs = 30'000;
+/// Whether the hypervisor is known to take CPUs: by what these of the calls tell.
+bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls);
+
+/// More than an interrupt, a switch to the thread and its way out of the call take: with cold
+/// caches and a probe at the end they were seen to take 75 us.
+constexpr model::DurationNs kReturnNs = 200'000;
+/// The kernel counts stolen time at its ticks: what was taken since the last one is not in a call's
+/// stolen_ns. Of a kernel with 250 ticks a second, as Debian's are.
+constexpr model::DurationNs kUncountedNs = 4'000'000;
 
 }  // namespace whystall::evidence

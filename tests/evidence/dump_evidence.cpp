@@ -39,9 +39,8 @@ ordered_json describe(const evidence::Context& context) {
   }
   for (const auto& at : context.possibly_starved) possibly.push_back(interval(at));
   for (const auto& silence : context.silences) silences.push_back(interval(silence.at));
-  return {{"pid", context.pid},         {"device", context.device},
-          {"starved", starved},         {"had_work", had_work},
-          {"not_known", not_known},     {"possibly_starved", possibly},
+  return {{"pid", context.pid},   {"device", context.device}, {"starved", starved},
+          {"had_work", had_work}, {"not_known", not_known},   {"possibly_starved", possibly},
           {"silences", silences}};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dump_waits FILE.wst: tasks, waits, sums, sets of polled files, files, ends, calls of the driver
-// and losses as JSON lines, as the recording has them and in its order; and the names of the
-// driver's probed functions, of which the last are all.
+// and losses as JSON lines, as the recording has them and in its order; the names of the driver's
+// probed functions, of which the last are all; and what whystall cost.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -142,7 +142,7 @@ json api(const wst_api& a) {
       {"call", a.call},   {"symbol", a.symbol},     {"stream", a.stream},
       {"event", a.event}, {"entry_ns", a.entry_ns}, {"last_ns", std::max(a.last_ns, a.entry_ns)},
       {"ts", a.h.ts},     {"ret", a.ret},           {"bytes", a.bytes},
-          {"stolen_ns", a.stolen_ns},
+      {"stolen_ns", a.stolen_ns},
       {"count", a.count}, {"submits", a.submits}};
 }
 
@@ -187,13 +187,15 @@ void show(Bytes bytes) {
   }
 }
 
-void show_symbols(Bytes bytes) {
+void show_meta(Bytes bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const json meta = json::parse(text, text + bytes.size(), nullptr, false);
   if (meta.is_object() && meta.contains("api_symbols"))
     print({{"record", "symbols"},
            {"names", meta["api_symbols"]},
            {"complete", meta.value("api_complete", true)}});
+  if (meta.is_object() && meta.contains("cost"))
+    print({{"record", "costs"}, {"costs", meta["cost"]}});
 }
 
 }  // namespace
@@ -206,7 +208,7 @@ int main(int argc, char** argv) {
     return 5;
   }
   while (auto chunk = reader->next()) {
-    if (chunk->chunk_class == whystall::recording::ChunkClass::kMeta) show_symbols(chunk->bytes);
+    if (chunk->chunk_class == whystall::recording::ChunkClass::kMeta) show_meta(chunk->bytes);
     if (chunk->chunk_class == whystall::recording::ChunkClass::kEvents)
       whystall::recording::for_each_record(chunk->bytes, show);
   }
