@@ -213,10 +213,11 @@ class Process {
   void submitted(const wst_api& call, std::size_t index) {
     const ContextId context = work_.submit(call);
     const auto held_up = held_up_.find(index);
-    if (held_up != held_up_.end() && work_.may_be_full(call)) {
+    if (held_up != held_up_.end()) {
+      const TimeNs since = std::max(work_.queued_since(call), losses_.unseen_until(last_of(call)));
       for (Group& group : groups_) {
-        if (groups_.size() == 1 || group.has(context))
-          group.pending.push_back({last_of(call), held_up->second});
+        if (since > 0 && (groups_.size() == 1 || group.has(context)))
+          group.pending.push_back({since, held_up->second});
       }
     }
     end_silence(entry_of(call), call.tid, false);

@@ -66,8 +66,15 @@ StreamId Work::stream_of(const wst_api& call) {
   return found->second;
 }
 
-bool Work::may_be_full(const wst_api& call) {
-  return streams_[stream_of(call)].unproved >= kFullQueue;
+TimeNs Work::queued_since(const wst_api& call) {
+  const Stream& stream = streams_[stream_of(call)];
+  if (stream.unproved < kFullQueue) return 0;
+  std::uint64_t behind = 0;
+  for (auto run = stream.recent.rbegin(); run != stream.recent.rend(); ++run) {
+    if (behind >= kFullQueue / 2) return run->first;
+    behind += run->second;
+  }
+  return 0;
 }
 
 void Work::take_context(const wst_api& call) {
@@ -85,6 +92,8 @@ ContextId Work::submit(const wst_api& call) {
   stream.last_submit = std::max(stream.last_submit, last);
   stream.by_thread[call.tid] = {first, last};
   stream.unproved += std::max<std::uint64_t>(1, call.count);
+  stream.recent.emplace_back(last, std::max<std::uint64_t>(1, call.count));
+  if (stream.recent.size() > kFullQueue) stream.recent.pop_front();
   last_submitter_ = call.tid;
   if (!stream.known) last_unknown_submit_ = std::max(last_unknown_submit_, last);
   return stream.context;

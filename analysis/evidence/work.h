@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -44,6 +45,7 @@ struct Stream {
   std::map<model::Tid, Submits> by_thread;
   model::TimeNs proved_sure = 0, proved_likely = 0;
   std::uint64_t unproved = 0;  // submits since the last proof: at most so many are pending
+  std::deque<std::pair<model::TimeNs, std::uint64_t>> recent;  // runs of submits: the end, how many
   Vector waits;                // what its later work waits for, beside its own
   model::TimeNs waits_at = 0;  // when that was last added to, and by whom
   model::Tid waits_tid = 0;
@@ -100,8 +102,9 @@ class Work {
   /// Nothing is known of what was submitted before `unseen_until`, but for a context-wide proof.
   Emptiness emptiness(const std::vector<ContextId>& contexts, model::TimeNs unseen_until) const;
 
-  /// Whether so much of the call's stream is not proved done that its queue may be full.
-  bool may_be_full(const wst_api& call);
+  /// The call's stream has no room: since when one of its submits has been queued that has half a
+  /// queue behind it. 0: no queue can be full of what was seen and is not proved done.
+  model::TimeNs queued_since(const wst_api& call);
   model::Tid last_submitter() const { return last_submitter_; }
 
  private:
