@@ -44,8 +44,8 @@ class Claims:
 
 
 def seen_at_entry(ops, calls):
-    """The operations as pending from where their call's probe was hit. The device looks at the clock a little later; and
-    much later where the thread lost its CPU in between. The first and the last call of a run are told."""
+    """The operations as pending from where their call's probe was hit. The device looks at the clock a little later;
+    and much later where the thread lost its CPU in between. The first and the last call of a run are told."""
     entries = {}
     for call in calls:
         if call["record"] == "api" and call["call"] == SUBMIT:
