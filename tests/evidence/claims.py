@@ -7,8 +7,8 @@ import subprocess
 
 import truth
 
-SUBMIT = 1        # enum wst_api_kind
-LOST_STORAGE = 5  # enum wst_loss_class: scheduler events of tasks that were new, no record
+SUBMIT = 1                      # enum wst_api_kind
+LOST_API, LOST_STORAGE = 3, 5  # enum wst_loss_class; the second: scheduler events of new tasks, no record
 
 
 def lines_of(*command):
@@ -44,8 +44,8 @@ class Claims:
 
 
 def seen_at_entry(ops, calls):
-    """The operations as pending from where their call's probe was hit. The device looks at the clock a little later; and
-    much later where the thread lost its CPU in between. The first and the last call of a run are told."""
+    """The operations as pending from where their call's probe was hit. The device looks at the clock a little later;
+    and much later where the thread lost its CPU in between. The first and the last call of a run are told."""
     entries = {}
     for call in calls:
         if call["record"] == "api" and call["call"] == SUBMIT:
@@ -68,8 +68,10 @@ def overlap(some, others, lo, hi):
                                         + truth.complement(truth.union(others, lo, hi), lo, hi), lo, hi), lo, hi)
 
 
-def lost_records(calls):
-    return sum(line["count"] for line in calls if line["record"] == "loss" and line["class"] != LOST_STORAGE)
+def lost_records(calls, *kinds):
+    """How many, of these kinds or of all."""
+    return sum(line["count"] for line in calls if line["record"] == "loss"
+               and (line["class"] in kinds if kinds else line["class"] != LOST_STORAGE))
 
 
 class Comparison:
@@ -77,7 +79,7 @@ class Comparison:
         lo, hi = claims.window
         self.claims, self.ops = claims, ops
         self.window_ns = hi - lo
-        self.lost = lost_records(calls)
+        self.lost = lost_records(calls, LOST_API)
         self.empty = truth.empty_intervals(ops, lo, hi)
         # "Had work" is claimed since the probe, "starved" up to it.
         pending_seen = truth.pending_intervals(seen_at_entry(ops, calls), lo, hi)
@@ -111,7 +113,7 @@ class Comparison:
         if self.claims.contexts != 1:
             found.append(f"{self.claims.contexts} contexts, not one")
         if self.lost:
-            found.append(f"{self.lost} records were lost")
+            found.append(f"{self.lost} records of the driver's calls were lost")
         for lo, hi in self.claims.gaps_and_overlaps():
             found.append(f"the states do not cover the window once: {lo} to {hi}")
         for name, wrong in (("starved while work was pending", self.false_starved),

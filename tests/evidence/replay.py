@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans a list of work again, from the times of its calls alone, as the simulated device says that it does: an operation
-starts when its call's latency, what its stream has before it and its engine allow, and lasts as planned."""
+"""Plans a list of work again, from the times of its calls alone, as the simulated device says that it does: an
+operation starts when its call's latency, what its stream has before it and its engine allow, and lasts as planned."""
 
 import json
 
