@@ -164,7 +164,8 @@ class Process {
         work_.see(call, move.at);
         return ask(move);
       case Step::kReturn:
-        if (call.ret != WST_API_OPEN) (is_query(call) ? evidence.queries : evidence.syncs) += count(call);
+        if (call.ret != WST_API_OPEN)
+          (is_query(call) ? evidence.queries : evidence.syncs) += count(call);
         return answer(move);
       case Step::kSeen:
         return work_.see(call, move.at);
@@ -275,8 +276,8 @@ class Process {
     if (groups_.size() == 1) return &groups_.front();
     const auto contexts = work_.contexts_of(covered);
     for (Group& group : groups_) {
-      if (!contexts.empty() && std::all_of(contexts.begin(), contexts.end(),
-                                           [&](ContextId c) { return group.has(c); }))
+      if (!contexts.empty() &&
+          std::all_of(contexts.begin(), contexts.end(), [&](ContextId c) { return group.has(c); }))
         return &group;
     }
     return nullptr;
@@ -376,11 +377,12 @@ std::vector<bool> repeated(const std::vector<wst_api>& api) {
   std::map<Key, std::size_t> latest;
   for (std::size_t i = 0; i < api.size(); i++) {
     const wst_api& call = api[i];
-    const auto [entry, added] = latest.try_emplace(
-        {call.tid, call.entry_ns, call.call, call.stream, call.event}, i);
+    const auto [entry, added] =
+        latest.try_emplace({call.tid, call.entry_ns, call.call, call.stream, call.event}, i);
     if (added) continue;
     const wst_api& before = api[entry->second];
-    const bool longer = call.ret != WST_API_OPEN && (before.ret == WST_API_OPEN || call.count >= before.count);
+    const bool longer =
+        call.ret != WST_API_OPEN && (before.ret == WST_API_OPEN || call.count >= before.count);
     old[longer ? entry->second : i] = true;
     if (longer) entry->second = i;
   }
@@ -406,7 +408,8 @@ Evidence find_evidence(const model::Recording& recording, const timeline::Timeli
   const Losses losses(recording, old);
   const auto held_up = held_up_submits(recording);
   for (auto& [pid, of_process] : calls)
-    Process(pid, recording, timeline, losses, held_up, watched, std::move(of_process)).run(evidence);
+    Process(pid, recording, timeline, losses, held_up, watched, std::move(of_process))
+        .run(evidence);
   evidence.processes = calls.size();
   return evidence;
 }

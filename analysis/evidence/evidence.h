@@ -41,8 +41,8 @@ struct Silence {
 /// The contexts of one process that cannot be told apart by device, taken together.
 struct Context {
   model::Pid pid = 0;
-  std::int64_t device = -1;  // the process's own number for it; -1: not known
-  std::vector<Stretch> stretches;               // cover the window; by time
+  std::int64_t device = -1;                       // the process's own number for it; -1: not known
+  std::vector<Stretch> stretches;                 // cover the window; by time
   std::vector<model::Interval> possibly_starved;  // of what is not known; by time, disjoint
   std::vector<Silence> silences;                  // longer than kSilenceNs; by time
 };

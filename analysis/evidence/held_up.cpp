@@ -56,8 +56,7 @@ std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording)
         [&](TimeNs t, std::size_t call) { return t < time_of(recording.api[call]); });
     if (next == of_thread->second.begin()) continue;
     // A call that is timed and goes on at this time is the one that the thread is in.
-    if (next != of_thread->second.end() &&
-        static_cast<TimeNs>(recording.api[*next].entry_ns) <= at)
+    if (next != of_thread->second.end() && static_cast<TimeNs>(recording.api[*next].entry_ns) <= at)
       continue;
     const wst_api& last = recording.api[*std::prev(next)];
     if (last.call == WST_API_SUBMIT && at - time_of(last) >= kLaunchNs)

@@ -88,17 +88,34 @@ std::string short_bus_id(const std::string& id) {
 
 std::string coverage(const Diagnosis& d) {
   const DurationNs likely = d.starved_ns - d.starved_proven_ns;
-  std::string sure = "proven";
-  if (likely > 0) sure = d.starved_proven_ns == 0 ? "likely" : seconds(likely) + " of it likely";
+  std::string sure = ", proven";
+  if (likely > 0)
+    sure = d.starved_proven_ns == 0 ? ", likely" : ", " + seconds(likely) + " of it likely";
+  if (d.starved_ns == 0) sure.clear();
   const model::DeviceTime* device = d.the_device();
   const std::string name = device ? "GPU " + printable(short_bus_id(device->pci_bus_id)) : "Device";
-  std::string text = name + ", " + whose(d) + ": starved " + percent(d.starved_ns, d.observed_ns()) +
-                     " (" + seconds(d.starved_ns) + ", " + sure + ")\n";
+  std::string text = name + ", " + whose(d) + ": starved " +
+                     percent(d.starved_ns, d.observed_ns()) + " (" + seconds(d.starved_ns) + sure +
+                     ")\n";
   text += "  had work " + percent(d.had_work_ns, d.observed_ns()) + "   not known " +
           percent(d.not_known_ns, d.observed_ns());
   if (device && device->nvml_busy) text += format("   NVML busy %.0f %%", *device->nvml_busy * 100);
   if (d.micro_gap_ns > 0) text += "   gaps under 20 µs " + percent(d.micro_gap_ns, d.observed_ns());
   return text + "\n";
+}
+
+/// What was given up to keep the budget: it bounds what the rest can say.
+std::string given_up(const Diagnosis& d) {
+  std::string text;
+  for (const model::Shed& shed : d.meta.shed) {
+    if (shed.source.rfind("driver", 0) != 0) continue;
+    const DurationNs watched = std::clamp<DurationNs>(shed.at_ns - d.meta.start_ns, 0, d.window_ns);
+    text += cut(printable(shed.source), 20) + " watched for " + seconds(watched) + " of " +
+            seconds(d.window_ns) +
+            format(": then %.0f a second were over the --budget.\n", shed.calls_per_second);
+    if (text.front() == 'd') text.front() = 'D';
+  }
+  return text;
 }
 
 /// What is known of the time that is neither proved idle nor proved busy, and of idle time that
@@ -249,13 +266,6 @@ std::string notes(const Diagnosis& d) {
              format(" (%llu)", static_cast<unsigned long long>(l.calls));
   }
   if (!calls.empty()) text += fit("Long driver calls: " + calls + ".", kNarrow) + "\n";
-  for (const model::Shed& shed : d.meta.shed) {
-    if (shed.source.rfind("driver", 0) != 0) continue;
-    text += format("From %s on ",
-                   seconds(std::max<DurationNs>(0, shed.at_ns - d.meta.start_ns)).c_str()) +
-            printable(shed.source) +
-            format(" unwatched, to keep the budget: %.0f calls/s.\n", shed.calls_per_second);
-  }
   return text;
 }
 
@@ -275,9 +285,10 @@ std::string warnings(const Diagnosis& d) {
     if (device->nvml_busy && *device->nvml_busy > 1 - starved + kSlack)
       text += "By its own counters the GPU was busier than that: somebody else uses it.\n";
     if (!device->others.empty())
-      text += format("Also on this GPU, not watched: pid %u", device->others.front()) +
-              (device->others.size() > 1 ? format(" and %zu more", device->others.size() - 1) : "") +
-              ".\n";
+      text +=
+          format("Also on this GPU, not watched: pid %u", device->others.front()) +
+          (device->others.size() > 1 ? format(" and %zu more", device->others.size() - 1) : "") +
+          ".\n";
   }
   if (d.load.no_end || d.load.cut)
     text += "The recording was cut short: this is the report of what is there.\n";
@@ -294,11 +305,17 @@ std::string warnings(const Diagnosis& d) {
 
 std::string render_text(const Diagnosis& d, const TextStyle& style) {
   const Paint paint{style.color};
-  const std::string head = paint.bold(heading(d, style.columns));
+  const std::string head = paint.bold(heading(d, style.columns)) + given_up(d);
   if (d.stalled_ns() == 0) {
     std::string text = head;
     if (d.submits + d.syncs + d.queries > 0) text += coverage(d) + beside(d);
     return text + nothing_proved(d) + notes(d) + warnings(d);
+  }
+  if (d.not_known_ns > d.observed_ns() / 100 * 99) {
+    return head + coverage(d) + beside(d) +
+           "Too little is known of the device for a ranking of causes" +
+           (d.meta.shed.empty() ? ".\n" : ":\na larger --budget, or none, would tell more.\n") +
+           notes(d) + warnings(d);
   }
   std::string text;
   for (const Detail& detail : kDetails) {

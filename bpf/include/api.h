@@ -46,8 +46,8 @@ static __always_inline void emit_run_of_calls(const struct task_ctx *t)
 {
 	const struct api_run *run = &t->run;
 	bool submits = run->call == WST_API_SUBMIT;
-	struct wst_api *r = new_api(t, run->call, run->symbol, submits ? run->first_ns : run->end_ns,
-				    run->first_ns);
+	struct wst_api *r = new_api(t, run->call, run->symbol,
+				    submits ? run->first_ns : run->end_ns, run->first_ns);
 
 	if (!r)
 		return;

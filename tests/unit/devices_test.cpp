@@ -118,7 +118,8 @@ TEST_F(Devices, IdleTimeAfterASynchroniseIsItsExposure) {
 
 TEST_F(Devices, LongCallsAreToldByTheirOwnTime) {
   b.raw().meta.api_symbols = {"cuMemcpyHtoDAsync_v2"};
-  b.long_call(WST_API_COPY, 5_ms, 7_ms, kMain, 1'000).long_call(WST_API_COPY, 8_ms, 9_ms, kMain, 500);
+  b.long_call(WST_API_COPY, 5_ms, 7_ms, kMain, 1'000)
+      .long_call(WST_API_COPY, 8_ms, 9_ms, kMain, 500);
   const model::Diagnosis d = ledger::diagnose(b.build());
   ASSERT_EQ(d.long_calls.size(), 1u);
   EXPECT_EQ(d.long_calls[0].call, "cuMemcpyHtoDAsync");

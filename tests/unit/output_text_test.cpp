@@ -254,7 +254,7 @@ TEST(RenderText, WithRoomItTellsTheOtherViews) {
   const std::string text = screen(d);
   for (const char* words : {"came after a return from cuStreamSynchronize (348 times)",
                             "Long driver calls: cuMemcpyHtoDAsync 0.30 s (120), cuMemFree 0.10 s",
-                            "From 2.00 s on driver calls unwatched", "52000 calls/s"}) {
+                            "Driver calls watched for 2.00 s of", "then 52000 a second"}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
   }
   expect_fits(text);
@@ -267,6 +267,19 @@ TEST(RenderText, SaysWhenTheRestCannotChangeTheFirstPlace) {
   EXPECT_NE(screen(d).find("cannot change place 1"), std::string::npos) << screen(d);
   d.not_known_ns = 6'000'000'000;
   EXPECT_NE(screen(d).find("may change the order"), std::string::npos) << screen(d);
+}
+
+TEST(RenderText, RanksNothingWhereNextToNothingIsKnown) {
+  auto d = diagnosis({finding(Cause::kGpuLaunch, 18'000, "main 1")});
+  d.had_work_ns = 0;
+  d.not_known_ns = 10'000'000'000;
+  d.window_ns = d.not_known_ns + d.micro_gap_ns;
+  d.meta.shed = {{"driver calls", d.meta.start_ns + 250'000'000, 0.04, 29'610}};
+  const std::string text = screen(d);
+  EXPECT_NE(text.find("Too little is known"), std::string::npos) << text;
+  EXPECT_EQ(text.find("gpu.launch"), std::string::npos) << text;
+  EXPECT_EQ(text.find("proven"), std::string::npos) << text;
+  expect_fits(text);
 }
 
 TEST(RenderText, ABusierGpuThanTheProofsAllowIsSaid) {

@@ -137,13 +137,21 @@ json end(const wst_end& e) {
 }
 
 json api(const wst_api& a) {
-  return {
-      {"record", "api"},  {"tid", a.tid},           {"tgid", a.tgid},
-      {"call", a.call},   {"symbol", a.symbol},     {"stream", a.stream},
-      {"event", a.event}, {"entry_ns", a.entry_ns}, {"last_ns", std::max(a.last_ns, a.entry_ns)},
-      {"ts", a.h.ts},     {"ret", a.ret},           {"bytes", a.bytes},
-      {"stolen_ns", a.stolen_ns},
-      {"count", a.count}, {"submits", a.submits}};
+  return {{"record", "api"},
+          {"tid", a.tid},
+          {"tgid", a.tgid},
+          {"call", a.call},
+          {"symbol", a.symbol},
+          {"stream", a.stream},
+          {"event", a.event},
+          {"entry_ns", a.entry_ns},
+          {"last_ns", std::max(a.last_ns, a.entry_ns)},
+          {"ts", a.h.ts},
+          {"ret", a.ret},
+          {"bytes", a.bytes},
+          {"stolen_ns", a.stolen_ns},
+          {"count", a.count},
+          {"submits", a.submits}};
 }
 
 void print(const json& line) {

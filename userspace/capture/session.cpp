@@ -256,7 +256,7 @@ class Session {
     std::string text = format("whystall took %.2f %% of a CPU, over the budget of %.2f %%",
                               cost.total() * 100, *options_.budget * 100);
     if (source != Source::kSamples)
-      text += format(", at %.0f driver calls a second", cost.calls_per_second);
+      text += format(", at %.0f driver calls and queries a second", cost.calls_per_second);
     const TimeNs now = monotonic_now();
     kernel_.shed(source, text);
     spdlog::warn("{}: {} are no longer watched", text, facts_of(source).name);
