@@ -98,10 +98,11 @@ class Session {
     // ring.
     if (auto status = driver_.attach(kernel_); !status) return unless_gone(status.error());
     if (auto status = kernel_.attach(); !status) return status.error();
-    if (auto status = write_meta(start_meta()); !status) return status.error();
+    // Before anything is written: whoever sees that the file is filled may count on what follows.
     start_ = monotonic_now();
-    if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", realtime_now()}});
-        !status)
+    const auto wall_start = realtime_now();
+    if (auto status = write_meta(start_meta()); !status) return status.error();
+    if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", wall_start}}); !status)
       return status.error();
     if (auto status = writer_.flush(); !status) return status.error();
     if (auto status = options_.attached(); !status) return status.error();
