@@ -81,7 +81,7 @@ class Process {
  public:
   Process(Pid pid, const model::Recording& recording, const timeline::Timeline& timeline,
           const Losses& losses, const std::map<std::size_t, TimeNs>& held_up, Interval watched,
-          std::vector<std::size_t> calls)
+          bool stealing, std::vector<std::size_t> calls)
       : pid_(pid),
         recording_(recording),
         timeline_(timeline),
@@ -89,7 +89,7 @@ class Process {
         held_up_(held_up),
         watched_(watched),
         calls_(std::move(calls)),
-        stealing_(hypervisor_steals(recording.api, calls_)),
+        stealing_(stealing),
         groups_(groups_of_contexts()),
         work_(handles_.size() > 1) {}
 
@@ -407,8 +407,9 @@ Evidence find_evidence(const model::Recording& recording, const timeline::Timeli
   }
   const Losses losses(recording, old);
   const auto held_up = held_up_submits(recording);
+  const bool stealing = hypervisor_steals(recording.api);
   for (auto& [pid, of_process] : calls)
-    Process(pid, recording, timeline, losses, held_up, watched, std::move(of_process))
+    Process(pid, recording, timeline, losses, held_up, watched, stealing, std::move(of_process))
         .run(evidence);
   evidence.processes = calls.size();
   return evidence;

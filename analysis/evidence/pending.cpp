@@ -29,9 +29,9 @@ bool woken_by_interrupt(const wst_wait& wait) {
 
 }  // namespace
 
-bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls) {
-  return std::any_of(calls.begin(), calls.end(), [&](std::size_t i) {
-    return api[i].stolen_ns > 0 && api[i].stolen_ns <= api[i].h.ts - api[i].entry_ns;
+bool hypervisor_steals(const std::vector<wst_api>& api) {
+  return std::any_of(api.begin(), api.end(), [](const wst_api& call) {
+    return call.stolen_ns > 0 && call.stolen_ns <= call.h.ts - call.entry_ns;
   });
 }
 

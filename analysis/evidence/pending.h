@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "model/recording.h"
@@ -23,8 +22,8 @@ struct Waited {
 /// to take CPUs (`stealing`), what no tick has counted yet.
 Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing);
 
-/// Whether the hypervisor is known to take CPUs: by what these of the calls tell.
-bool hypervisor_steals(const std::vector<wst_api>& api, const std::vector<std::size_t>& calls);
+/// Whether the hypervisor is known to take CPUs, by what any call on the host tells.
+bool hypervisor_steals(const std::vector<wst_api>& api);
 
 /// More than an interrupt, a switch to the thread and its way out of the call take: with cold
 /// caches and a probe at the end they were seen to take 75 us.

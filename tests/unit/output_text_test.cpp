@@ -254,7 +254,7 @@ TEST(RenderText, WithRoomItTellsTheOtherViews) {
   const std::string text = screen(d);
   for (const char* words : {"came after a return from cuStreamSynchronize (348 times)",
                             "Long driver calls: cuMemcpyHtoDAsync 0.30 s (120), cuMemFree 0.10 s",
-                            "Driver calls watched for 2.00 s of", "then 52000 a second"}) {
+                            "Driver calls watched 2.00 s of", ": 52000 a second broke --budget."}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
   }
   expect_fits(text);
