@@ -6,6 +6,11 @@
 
 namespace whystall::evidence {
 
+/// More than a call runs before it has looked at the device, or has had its effect.
+constexpr model::DurationNs kLookNs = 60'000;
+/// More than an interrupt and the last round of a spinning wait take.
+constexpr model::DurationNs kReturnNs = 30'000;
+
 /// What a synchronise that has returned (or has not, yet) tells beside its result.
 struct Waited {
   /// Until when the device certainly was not done; 0: that it waited at all is not certain.
@@ -16,10 +21,17 @@ struct Waited {
 
 /// From the states of the thread that waited. One that spun up to its return saw the end at once;
 /// one that was taken off the CPU, or had to be woken, or whose CPU the hypervisor took, saw it
-/// late. Between the end and the return lies `kReturnNs` at most.
+/// late. Between the end and the return lies `kReturnNs` at most. What it did before it first
+/// looked, and a wait for a lock of the driver, tell nothing.
 Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline);
 
-/// More than an interrupt and the last round of a spinning wait take.
-constexpr model::DurationNs kReturnNs = 30'000;
+/// When a call that was entered at `entry` and had returned by `end` had looked at the device: what
+/// was entered later cannot be what it found.
+model::TimeNs looked_by(const wst_api& call, model::TimeNs entry, model::TimeNs end,
+                        const timeline::Timeline& timeline);
+
+/// Whether the thread had so much time in [from, until), but for that in which it waited for a CPU.
+bool has_had(const timeline::Timeline& timeline, model::Tid tid, model::TimeNs from,
+             model::TimeNs until, model::DurationNs time);
 
 }  // namespace whystall::evidence

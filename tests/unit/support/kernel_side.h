@@ -221,8 +221,9 @@ class KernelSide {
     for (std::size_t i = 0; i < losses_.size(); i++) {
       if (now < losses_[i].lo || now >= losses_[i].hi) continue;
       wst_loss& loss = lost_[i];
-      if (loss.count++ == 0) loss.first_ns = r.h.ts;
-      loss.last_ns = r.h.ts;
+      if (loss.count++ == 0) loss.first_ns = loss.last_ns = r.h.ts;
+      loss.first_ns = std::min<std::uint64_t>(loss.first_ns, r.h.ts);
+      loss.last_ns = std::max<std::uint64_t>(loss.last_ns, r.h.ts);
       loss.h = {sizeof loss, WST_LOSS, 0, 0, static_cast<std::uint64_t>(recorded_.hi)};
       loss.loss_class = WST_LOST_API;
       return;

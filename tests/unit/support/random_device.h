@@ -26,7 +26,7 @@ class ModelDevice {
     bool alive = true;
     TimeNs tail = 0;
     std::vector<TimeNs> ends = {};  // of its operations, by time
-    TimeNs named = 0;  // when a record of the recording first named it; 0: never
+    TimeNs named = 0;               // when a record of the recording first named it; 0: never
   };
   struct Event {
     std::uint64_t handle = 0;

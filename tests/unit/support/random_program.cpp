@@ -43,8 +43,7 @@ std::uint16_t RandomProgram::some_kind() {
   const std::size_t syncs = traits_.syncs_often ? 30 : 6;
   if (n < syncs) {
     constexpr std::uint16_t kinds[] = {WST_API_SYNC_STREAM, WST_API_SYNC_CONTEXT,
-                                       WST_API_SYNC_CONTEXT, WST_API_SYNC_EVENT,
-                                       WST_API_SYNC_COPY};
+                                       WST_API_SYNC_CONTEXT, WST_API_SYNC_EVENT, WST_API_SYNC_COPY};
     return kinds[pick(5)];
   }
   if (n < 60) return WST_API_SUBMIT;
@@ -111,8 +110,8 @@ bool RandomProgram::choose(std::size_t i, std::uint16_t kind) {
   if (names_stream(kind) && !choose_stream(i, submits)) return false;
   if (kind == WST_API_STREAM_DESTROY) {
     const auto& stream = device_.streams[t.stream];
-    const bool default_one = stream.kind == ModelDevice::Kind::kLegacy ||
-                             stream.kind == ModelDevice::Kind::kPerThread;
+    const bool default_one =
+        stream.kind == ModelDevice::Kind::kLegacy || stream.kind == ModelDevice::Kind::kPerThread;
     return !default_one && !in_use(i, true, t.stream);
   }
   // Nobody else may be destroying it.
@@ -140,8 +139,8 @@ bool RandomProgram::choose(std::size_t i, std::uint16_t kind) {
     }
     if (alive.empty()) return false;
     t.event = alive[pick(alive.size())];
-    const bool changes = kind == WST_API_EVENT_DESTROY ||
-                         (kind == WST_API_RECORD_EVENT && !traits_.moves_events);
+    const bool changes =
+        kind == WST_API_EVENT_DESTROY || (kind == WST_API_RECORD_EVENT && !traits_.moves_events);
     if (changes && in_use(i, false, t.event)) return false;
     for (const Thread& other : threads_) {
       if (&other == &t || other.phase == Phase::kEnter || other.event != t.event) continue;
@@ -201,8 +200,10 @@ void RandomProgram::enter(std::size_t i) {
   if (t.repeat > 100) effect = now + between(200, 900);
   if (traits_.stumbles && once_in(25)) {
     const TimeNs out = between(now, effect);
-    const TimeNs off = once_in(3) ? between(20'000, 4'000'000) : between(20'000, 400'000);
-    if (once_in(2))  // another thread holds a lock of the driver
+    const bool for_lock = once_in(2);  // of the driver, which another thread holds
+    const bool long_one = !for_lock && once_in(3);
+    const TimeNs off = between(20'000, long_one ? 4'000'000 : 400'000);
+    if (for_lock)
       effect = stay(i, out, out + off, out + off + between(0, 20'000), kFutex, WST_CTX_TASK);
     else
       effect = stay(i, out, 0, out + off, -1, WST_CTX_TASK);
@@ -361,7 +362,8 @@ void RandomProgram::leave(std::size_t i) {
     }
   }
   t.phase = Phase::kEnter;
-  const bool more = t.repeat > 0 && (!is_query(call.kind) || call.ret == WST_API_NOT_READY || once_in(2));
+  const bool more =
+      t.repeat > 0 && (!is_query(call.kind) || call.ret == WST_API_NOT_READY || once_in(2));
   if (!more) t.repeat = 0;
   t.next = more ? t.next + between(100, t.repeat > 100 ? 200 : 4'000) : think(i, t.next);
 }

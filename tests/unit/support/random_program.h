@@ -13,7 +13,7 @@ namespace whystall::testing {
 
 /// What a random program is like, drawn from its seed.
 struct Traits {
-  bool late = false;          // the recording begins in the middle
+  bool late = false;  // the recording begins in the middle
   bool lossy = false;
   bool syncs_often = false;
   bool fills_queues = false;  // a stream takes so many launches, then the next one waits
@@ -37,7 +37,9 @@ struct Call {
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed)
-      : random_(seed), traits_(draw()), device_(pick(2) == 0),
+      : random_(seed),
+        traits_(draw()),
+        device_(pick(2) == 0),
         kernel_(kPid, {traits_.attach, traits_.attach + traits_.length}, losses()) {}
 
   void run() {
