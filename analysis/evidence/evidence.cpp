@@ -5,9 +5,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
+#include "evidence/calls.h"
+#include "evidence/group.h"
 #include "evidence/held_up.h"
 #include "evidence/intervals.h"
 #include "evidence/losses.h"
@@ -27,54 +28,10 @@ using model::TimeNs;
 /// More than a host has; keeps sums over processes within 64 bits whatever a file says.
 constexpr std::size_t kMaxProcesses = 4096;
 
-/// What happens at one time of a call, which may have several. Of one time: what is asked comes
-/// before what is submitted, which it does not cover; but a copy that waits for itself asks after.
-enum class Step : std::uint8_t { kAsk, kReturn, kCall, kAskOfItself, kSeen };
-struct Move {
-  TimeNs at;
-  Step step;
-  std::size_t call;
-};
-
-bool is_query(const wst_api& call) {
-  return call.call == WST_API_QUERY_STREAM || call.call == WST_API_QUERY_EVENT;
-}
-
-bool is_proof(const wst_api& call) {
-  switch (call.call) {
-    case WST_API_SYNC_STREAM:
-    case WST_API_SYNC_CONTEXT:
-    case WST_API_SYNC_EVENT:
-    case WST_API_SYNC_COPY:
-      return true;
-    default:
-      return is_query(call);
-  }
-}
-
-TimeNs entry_of(const wst_api& call) {
-  return static_cast<TimeNs>(call.entry_ns);
-}
-TimeNs last_of(const wst_api& call) {
-  return std::max(entry_of(call), static_cast<TimeNs>(call.last_ns));
-}
-TimeNs time_of(const wst_api& call) {
-  return static_cast<TimeNs>(call.h.ts);
-}
-
-/// Contexts of one device, or of devices that are not told apart.
-struct Group {
-  std::int64_t device = -1;
-  std::vector<ContextId> contexts;  // empty: all
-  std::optional<Stretch> starved;   // the one that goes on
-  std::vector<Stretch> parts;       // of it, those that are over: it has become more certain
-  std::vector<Stretch> stretches;   // starved ones
-  std::vector<Interval> pending, late;
-
-  bool has(ContextId context) const {
-    return contexts.empty() ||
-           std::find(contexts.begin(), contexts.end(), context) != contexts.end();
-  }
+/// A proof that has been asked for.
+struct Asked {
+  Vector covered;
+  Settled since_attach = Settled::kNo, since_loss = Settled::kNo;
 };
 
 class Process {
@@ -90,24 +47,47 @@ class Process {
         watched_(watched),
         calls_(std::move(calls)),
         stealing_(stealing),
+        born_(births()),
         groups_(groups_of_contexts()),
-        work_(handles_.size() > 1) {}
+        work_(handles_.size() > 1, one_context_, watched.lo, timeline, threads(), born_) {}
 
   void run(Evidence& evidence) {
-    for (const Move& move : moves()) take(move, evidence);
+    for (const Move& move : moves_of(recording_, calls_, timeline_, losses_.intervals()))
+      take(move, evidence);
     end_silence(watched_.hi, work_.last_submitter(), true);
     for (Group& group : groups_) {
       close(group, watched_.hi, work_.last_submitter(), true);
-      evidence.contexts.push_back(context_of(group));
+      evidence.contexts.push_back(
+          states_of(group, pid_, recording_.window(), watched_, losses_.intervals(), silences_));
     }
   }
 
  private:
+  std::vector<Tid> threads() const {
+    std::set<Tid> threads;
+    for (const std::size_t i : calls_) threads.insert(recording_.api[i].tid);
+    return {threads.begin(), threads.end()};
+  }
+  std::map<Tid, TimeNs> births() const {
+    std::map<Tid, TimeNs> born;
+    for (const wst_wait& wait : recording_.waits) {
+      if (wait.tgid == pid_ && wait.flags & WST_WAIT_BORN)
+        born[wait.tid] = static_cast<TimeNs>(wait.out_ns);
+    }
+    return born;
+  }
+
   /// By device where that of each context is known.
   std::vector<Group> groups_of_contexts() {
     std::map<ContextId, std::int64_t> devices;
+    std::set<Tid> told_theirs;
+    bool unknown = false;  // a thread works in a context that it was given before the attach
     for (const std::size_t i : calls_) {
       const wst_api& call = recording_.api[i];
+      if (call.call == WST_API_CONTEXT || call.call == WST_API_CONTEXT_NEW)
+        told_theirs.insert(call.tid);
+      else if (call.call != WST_API_CONTEXT_DEVICE)
+        unknown |= !told_theirs.contains(call.tid);
       const bool told = call.event != 0 && call.event != WST_STREAM_UNKNOWN;
       if (!told || call.ret != 0) continue;
       if (call.call == WST_API_CONTEXT || call.call == WST_API_CONTEXT_NEW)
@@ -115,6 +95,10 @@ class Process {
       if (call.call == WST_API_CONTEXT_NEW || call.call == WST_API_CONTEXT_DEVICE)
         devices[call.event] = static_cast<std::int32_t>(call.bytes);
     }
+    // It need not be the one whose handle is known, unless the process uses one device only.
+    // Another one's handle may be among what was lost.
+    one_context_ = handles_.empty() || (!unknown && losses_.intervals().empty());
+    one_context_ |= model::device_index(recording_, pid_) >= 0;
     std::map<std::int64_t, Group> by_device;
     for (const ContextId handle : handles_) {
       const auto device = devices.find(handle);
@@ -133,36 +117,18 @@ class Process {
     return groups;
   }
 
-  std::vector<Move> moves() const {
-    std::vector<Move> moves;
-    for (const std::size_t i : calls_) {
-      const wst_api& call = recording_.api[i];
-      if (is_proof(call)) {
-        const Step ask = call.call == WST_API_SYNC_COPY ? Step::kAskOfItself : Step::kAsk;
-        moves.push_back({entry_of(call), ask, i});
-        if (last_of(call) > entry_of(call)) moves.push_back({last_of(call), Step::kAsk, i});
-        moves.push_back({time_of(call), Step::kReturn, i});
-      } else {
-        const bool at_return = call.call == WST_API_STREAM_CREATE ||
-                               call.call == WST_API_CONTEXT_NEW ||
-                               call.call == WST_API_CONTEXT_DESTROY;
-        moves.push_back({at_return ? time_of(call) : entry_of(call), Step::kCall, i});
-        if (last_of(call) > entry_of(call)) moves.push_back({last_of(call), Step::kSeen, i});
-      }
-    }
-    std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
-      return std::pair(a.at, a.step) < std::pair(b.at, b.step);
-    });
-    return moves;
-  }
-
   void take(const Move& move, Evidence& evidence) {
+    if (move.step == Step::kLost) return work_.forget_contexts();
     const wst_api& call = recording_.api[move.call];
     switch (move.step) {
+      case Step::kLost:
+        break;
       case Step::kAsk:
       case Step::kAskOfItself:
         work_.see(call, move.at);
         return ask(move);
+      case Step::kLook:
+        return look(move);
       case Step::kReturn:
         if (call.ret != WST_API_OPEN)
           (is_query(call) ? evidence.queries : evidence.syncs) += count(call);
@@ -191,6 +157,7 @@ class Process {
         work_.end_context(call);
         break;
       case WST_API_RECORD_EVENT:
+        was_recorded_again(call);
         work_.record_event(call);
         break;
       case WST_API_WAIT_EVENT:
@@ -234,41 +201,97 @@ class Process {
                        [&](const Group& group) { return group.has(context); });
   }
 
-  /// What a proof covers is settled when it is asked for; what it says, when it returns. That a
-  /// query finds work undone holds when it is asked.
+  /// What a proof covers is settled when it is asked for; what it says, when it returns.
   void ask(const Move& move) {
     const wst_api& call = recording_.api[move.call];
+    if (is_query(call) && (call.ret != WST_API_DONE || move.at < last_of(call))) return;
     auto covered = work_.covered_by(call, move.at);
     if (!covered || move.at > watched_.hi) return;  // then it may cover submits that went unseen
+    const TimeNs unseen = std::max(watched_.lo, losses_.unseen_until(move.at));
+    asked_[move.call] = {std::move(*covered), work_.all_settled(call, watched_.lo, move.at),
+                         work_.all_settled(call, unseen, move.at)};
+  }
+
+  /// What it finds undone is of what was entered until it looked. A query that finds work undone
+  /// says so of the time when it was made.
+  void look(const Move& move) {
+    const wst_api& call = recording_.api[move.call];
+    looking_.insert(move.call);
+    if (move.at > watched_.hi) return;  // it may find submits that went unseen
     if (is_query(call)) {
-      if (call.ret == WST_API_NOT_READY) pending(*covered, move.at);
-      if (call.ret != WST_API_DONE || move.at < last_of(call)) return;
+      if (call.ret == WST_API_NOT_READY) found_undone(call, move.at, entry_of(call));
+    } else if (auto covered = work_.covered_by(call, move.at);
+               covered && work_.knows_streams_of(call, *covered)) {
+      waits_for_[move.call] = std::move(*covered);
     }
-    asked_[move.call] = std::move(*covered);
+  }
+  void found_undone(const wst_api& call, TimeNs at, TimeNs when) {
+    if (at > watched_.hi) return;
+    const auto covered = work_.covered_by(call, at);
+    if (covered && work_.knows_streams_of(call, *covered)) pending(*covered, when);
+    if (covered) disprove(*covered, {when, at});
   }
 
   void answer(const Move& move) {
     const wst_api& call = recording_.api[move.call];
-    const auto asked = asked_.find(move.call);
-    if (asked == asked_.end()) return;
-    const Vector covered = std::move(asked->second);
-    asked_.erase(asked);
-    if (!is_query(call) && (call.ret == WST_API_DONE || call.ret == WST_API_OPEN)) {
-      const Waited waited = how_it_waited(call, timeline_, stealing_);
-      // A copy that returns when it is done waits for itself, too.
-      const TimeNs own = call.call == WST_API_SYNC_COPY ? entry_of(call) : 0;
-      if (waited.pending_until) pending(covered, waited.pending_until, own);
-      if (waited.late.length() > 0) {
-        if (Group* group = group_of(covered)) group->late.push_back(waited.late);
-      }
+    const auto waits_for = waits_for_.extract(move.call);
+    looking_.erase(move.call);
+    if (is_query(call) && call.ret == WST_API_NOT_READY)
+      return found_undone(call, move.at, last_of(call));
+    if (waits_for && (call.ret == WST_API_DONE || call.ret == WST_API_OPEN))
+      waited(call, waits_for.mapped());
+    const auto node = asked_.extract(move.call);
+    if (!node || call.ret != WST_API_DONE) return;
+    Asked& asked = node.mapped();
+    // What was submitted before all probes were attached was not seen, and may be on its way.
+    if (entry_of(call) < watched_.lo || asked.since_attach == Settled::kNo) return;
+    const bool of_context = call.call == WST_API_SYNC_CONTEXT || call.stream == WST_STREAM_LEGACY ||
+                            call.stream == WST_STREAM_PER_THREAD;
+    if (of_context && !one_context_) {
+      for (auto& [id, reach] : asked.covered) reach.sure = 0;
     }
-    // A proof asked for before all probes were attached may not know of a submit.
-    if (call.ret != WST_API_DONE || entry_of(call) < watched_.lo) return;
     if (call.call == WST_API_SYNC_CONTEXT)
-      work_.prove_context(call, covered, entry_of(call));
+      work_.prove_context(call, asked.covered, entry_of(call), asked.since_loss);
     else
-      work_.prove(covered);
-    for (Group& group : groups_) look(group, time_of(call), move.call);
+      work_.prove(asked.covered);
+    for (Group& group : groups_) look_at(group, time_of(call), move.call);
+  }
+
+  /// While it was found undone there was work, maybe from before the attach: what was likely is so
+  /// no longer.
+  void disprove(const Vector& covered, Interval at) {
+    const auto contexts = work_.contexts_of(covered);
+    for (Group& group : groups_) {
+      const bool meant = std::any_of(contexts.begin(), contexts.end(), [&](ContextId context) {
+        return group.has(context) || !any_group_has(context);
+      });
+      if (!meant) continue;
+      group.in_doubt.push_back(at);
+      if (group.starved && group.starved->confidence == Confidence::kLikely)
+        close(group, at.lo, work_.last_submitter(), true);
+    }
+  }
+
+  void waited(const wst_api& call, const Vector& covered) {
+    const Waited waited = how_it_waited(call, timeline_, stealing_);
+    // A copy that returns when it is done waits for itself, too.
+    const TimeNs own = call.call == WST_API_SYNC_COPY ? entry_of(call) : 0;
+    if (waited.pending_until) {
+      pending(covered, waited.pending_until, own);
+      disprove(covered, {entry_of(call), time_of(call)});
+    }
+    if (waited.late.length() == 0) return;
+    if (Group* group = group_of(covered)) group->late.push_back(waited.late);
+  }
+
+  /// Who asks for the event at this time may get this record or the one before.
+  void was_recorded_again(const wst_api& call) {
+    std::erase_if(asked_, [&](const auto& asked) {
+      const wst_api& other = recording_.api[asked.first];
+      const bool of_event = other.call == WST_API_SYNC_EVENT || other.call == WST_API_QUERY_EVENT;
+      return of_event && other.event == call.event && other.tid != call.tid &&
+             (is_query(other) || !looking_.contains(asked.first));
+    });
   }
 
   /// Null: of several.
@@ -284,17 +307,20 @@ class Process {
   }
 
   void pending(const Vector& covered, TimeNs until, TimeNs not_before = 0) {
-    const TimeNs last = work_.pending_since(covered);
-    const TimeNs since = std::max({last, not_before, losses_.unseen_until(until)});
+    TimeNs since = work_.pending_since(covered);
+    if (since == 0) return;
+    // It may be what was not seen.
+    since = std::max({since, not_before, losses_.unseen_until(until)});
     Group* group = group_of(covered);
-    if (group && last > 0 && since < until) group->pending.push_back({since, until});
+    if (group && since < until) group->pending.push_back({since, until});
   }
 
   /// Whether the group's contexts are empty from here on.
-  void look(Group& group, TimeNs at, std::size_t proof) {
+  void look_at(Group& group, TimeNs at, std::size_t proof) {
     const auto emptiness = work_.emptiness(group.contexts, losses_.unseen_until(at));
     if (emptiness == Work::Emptiness::kNotKnown) return;
-    const bool sure = emptiness == Work::Emptiness::kSure && recording_.meta.api_complete;
+    const bool sure =
+        emptiness == Work::Emptiness::kSure && one_context_ && recording_.meta.api_complete;
     const Confidence confidence = sure ? Confidence::kProven : Confidence::kLikely;
     if (group.starved && group.starved->confidence <= confidence) return;
     if (group.starved) {
@@ -325,35 +351,6 @@ class Process {
     if (tid != 0 && silence.length() > kSilenceNs) silences_.push_back({silence, tid, open});
   }
 
-  Context context_of(const Group& group) const {
-    Context context{pid_, group.device, {}, {}, silences_};
-    std::vector<Interval> starved;
-    for (const Stretch& s : group.stretches) starved.push_back(s.at);
-    auto had_work = clipped(united(group.pending), watched_);
-    had_work = without(had_work, losses_.intervals());
-    // Both cannot be: then one of them rests on what did not happen so, and neither is claimed.
-    const auto neither = common(had_work, united(starved));
-    had_work = without(had_work, neither);
-    for (const Stretch& s : group.stretches) {
-      for (const Interval& part : without({s.at}, neither)) {
-        Stretch piece = s;
-        piece.at = part;
-        context.stretches.push_back(piece);
-      }
-    }
-    for (const Interval& at : had_work) context.stretches.push_back({at, State::kHadWork});
-    auto known = united(starved);
-    known = without(known, neither);
-    known.insert(known.end(), had_work.begin(), had_work.end());
-    known = united(known);
-    for (const Interval& at : without({recording_.window()}, known))
-      context.stretches.push_back({at, State::kNotKnown});
-    std::stable_sort(context.stretches.begin(), context.stretches.end(),
-                     [](const Stretch& a, const Stretch& b) { return a.at.lo < b.at.lo; });
-    context.possibly_starved = without(clipped(united(group.late), watched_), known);
-    return context;
-  }
-
   Pid pid_;
   const model::Recording& recording_;
   const timeline::Timeline& timeline_;
@@ -362,32 +359,17 @@ class Process {
   Interval watched_;
   std::vector<std::size_t> calls_;
   bool stealing_;
+  std::map<Tid, TimeNs> born_;
   std::set<ContextId> handles_;
+  bool one_context_ = true;  // as far as can be told, where no more than one handle is
   std::vector<Group> groups_;
   Work work_;
-  std::map<std::size_t, Vector> asked_;
+  std::map<std::size_t, Asked> asked_;
+  std::map<std::size_t, Vector> waits_for_;
+  std::set<std::size_t> looking_;
   TimeNs silent_since_ = 0;
   std::vector<Silence> silences_;
 };
-
-/// A run of calls that the dump has shown before it was over comes again, longer: the last counts.
-std::vector<bool> repeated(const std::vector<wst_api>& api) {
-  std::vector<bool> old(api.size(), false);
-  using Key = std::tuple<Tid, std::uint64_t, std::uint16_t, std::uint64_t, std::uint64_t>;
-  std::map<Key, std::size_t> latest;
-  for (std::size_t i = 0; i < api.size(); i++) {
-    const wst_api& call = api[i];
-    const auto [entry, added] =
-        latest.try_emplace({call.tid, call.entry_ns, call.call, call.stream, call.event}, i);
-    if (added) continue;
-    const wst_api& before = api[entry->second];
-    const bool longer =
-        call.ret != WST_API_OPEN && (before.ret == WST_API_OPEN || call.count >= before.count);
-    old[longer ? entry->second : i] = true;
-    if (longer) entry->second = i;
-  }
-  return old;
-}
 
 }  // namespace
 

@@ -62,9 +62,10 @@ struct Evidence {
 /// calls were lost, or were not watched.
 ///
 /// Proven is a starved stretch whose proof covers all that can have been pending. It is only
-/// likely: while no context-wide proof has excluded work from before the attach; where a submit
-/// made by another thread is believed to have returned because of the time since; and where not
-/// every driver call could be probed.
+/// likely: while no context-wide proof has excluded work from before the attach, or from calls that
+/// were lost; where a call of another thread, seen or not, is believed to have had its effect
+/// because of the time since; where it is only supposed that the process has one context; and where
+/// not every driver call could be probed. With no context's handle told, one is taken for granted.
 Evidence find_evidence(const model::Recording& recording, const timeline::Timeline& timeline);
 
 }  // namespace whystall::evidence

@@ -11,6 +11,8 @@ using model::TimeNs;
 
 namespace {
 
+constexpr model::DurationNs kLongestRunNs = WST_API_RUN_NS + WST_API_RUN_GAP_NS;
+
 /// Where a thread stood at its last record.
 struct Counted {
   std::uint32_t submits = 0;
@@ -22,8 +24,9 @@ struct Counted {
 Losses::Losses(const model::Recording& recording, const std::vector<bool>& old) {
   for (const wst_loss& loss : recording.losses) {
     if (loss.loss_class != WST_LOST_API) continue;
-    // One instant has no length, and lies in the interval all the same.
-    lost_.push_back({static_cast<TimeNs>(loss.first_ns), static_cast<TimeNs>(loss.last_ns) + 1});
+    // A lost run bears the time of its first call.
+    const auto [first, last] = std::minmax(loss.first_ns, loss.last_ns);
+    lost_.push_back({static_cast<TimeNs>(first), static_cast<TimeNs>(last) + kLongestRunNs});
   }
   std::map<model::Tid, Counted> threads;
   for (std::size_t i = 0; i < recording.api.size(); i++) {

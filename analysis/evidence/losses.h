@@ -17,7 +17,7 @@ class Losses {
 
   const Intervals& intervals() const { return lost_; }
   /// Up to when nothing is known of what was submitted before `at`: the end of the last loss that
-  /// had begun by then. 0: all is known.
+  /// had begun by then, and of the calls that were lost in it. 0: all is known.
   model::TimeNs unseen_until(model::TimeNs at) const;
   /// The begin of the first loss that touches [lo, hi), or `hi`.
   model::TimeNs first_after(model::TimeNs lo, model::TimeNs hi) const;

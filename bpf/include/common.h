@@ -197,8 +197,13 @@ static __always_inline void count_loss(__u32 loss_class, __u64 now)
 		slot->epoch = epoch;
 		slot->count = 0;
 		slot->first_ns = now;
+		slot->last_ns = now;
 	}
-	slot->last_ns = now;
+	/* A run of calls is told later than its time. */
+	if (now < slot->first_ns)
+		slot->first_ns = now;
+	if (now > slot->last_ns)
+		slot->last_ns = now;
 	slot->count++;
 }
 

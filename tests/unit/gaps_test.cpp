@@ -211,7 +211,8 @@ TEST_F(FindGaps, ACopyToTheHostEndsOneGapAndBeginsTheNext) {
 
 TEST_F(FindGaps, TheGapNamesTheThreadWhoseSubmitEndedIt) {
   start_proven();
-  b.submit(2_ms, kMain).sync_context(3_ms, 10_ms, kMain).submit(20_ms, kSibling);
+  b.submit(2_ms, kMain).record_event(2_ms, kSibling, kEvent);
+  b.sync_context(3_ms, 10_ms, kMain).submit(20_ms, kSibling);
   EXPECT_EQ(gaps(), (Found{{.lo = 10_ms, .hi = 20_ms, .tid = kSibling}}));
 }
 
@@ -257,10 +258,18 @@ TEST_F(FindGaps, AProofOfOneContextSaysNothingOfAnother) {
 }
 
 TEST_F(FindGaps, OneContextThatIsSetAgainIsStillOne) {
-  start_proven();
-  b.set_context(1_ms, kMain, 0xa).submit(2_ms, kMain).set_context(3_ms, kMain, 0xa);
+  b.set_context(1_ms, kMain, 0xa).sync_context(1_ms + 1_us, 1_ms + 2_us, kMain);
+  b.submit(2_ms, kMain).set_context(3_ms, kMain, 0xa);
   b.sync_context(4_ms, 10_ms, kMain).submit(20_ms, kMain);
-  EXPECT_EQ(gaps(), (Found{{10_ms, 20_ms}}));
+  EXPECT_EQ(gaps(), (Found{{1_ms + 2_us, 2_ms}, {10_ms, 20_ms}}));
+}
+
+TEST_F(FindGaps, TheContextBeforeTheFirstOneThatIsToldIsLikelyToBeTheSame) {
+  b.submit(2_ms, kMain).set_context(3_ms, kMain, 0xa);
+  b.sync_context(4_ms, 10_ms, kMain).submit(20_ms, kMain);
+  EXPECT_EQ(gaps(), (Found{{10_ms, 20_ms, kLikely}}));
+  b.raw().meta.nvml.devices[0] = {};
+  EXPECT_EQ(gaps(), (Found{{10_ms, 20_ms}})) << "the host has one device only";
 }
 
 TEST_F(FindGaps, ASiblingThatCalledAgainBeforeTheProofHadLeftItsSubmit) {
