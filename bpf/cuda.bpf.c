@@ -207,7 +207,7 @@ SEC("uretprobe")
 int wst_api_sync_return(struct pt_regs *ctx)
 {
 	struct task_ctx *t = enter();
-	__u64 cookie, entry, now;
+	__u64 cookie, entry, now, stolen;
 	struct wst_api *r;
 	__u16 call;
 
@@ -229,10 +229,11 @@ int wst_api_sync_return(struct pt_regs *ctx)
 	r->event = t->api_event;
 	r->bytes = t->api_bytes;
 	r->ret = (__s32)ctx->ax;
+	stolen = stolen_so_far();
 	if (bpf_get_smp_processor_id() == t->api_cpu)
-		r->stolen_ns = stolen_so_far() - t->api_steal;
-	else
-		r->stolen_ns = STOLEN_UNKNOWN;
+		r->stolen_ns = stolen - t->api_steal;
+	else if (stolen || t->api_steal)
+		r->stolen_ns = STOLEN_UNKNOWN; /* else neither CPU was ever taken */
 	if (COOKIE_STREAM_ARG(cookie) == WST_ARG_RESULT)
 		r->stream = read_word(r->stream);
 	if (COOKIE_EVENT_ARG(cookie) == WST_ARG_RESULT)

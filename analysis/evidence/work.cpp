@@ -93,7 +93,7 @@ ContextId Work::submit(const wst_api& call) {
   Stream& stream = streams_[stream_of(call, true)];
   const TimeNs first = entry_of(call), last = std::max(first, static_cast<TimeNs>(call.last_ns));
   stream.last_submit = std::max(stream.last_submit, last);
-  stream.last_action = last;
+  stream.last_action = std::max(stream.last_action, last);
   stream.by_thread[call.tid] = {first, last};
   stream.unproved += std::max<std::uint64_t>(1, call.count);
   stream.recent.emplace_back(last, std::max<std::uint64_t>(1, call.count));
@@ -220,11 +220,11 @@ void Work::record_event(const wst_api& call) {
   }
   Event event;
   const StreamId id = stream_of(call, true);
-  streams_[id].last_action = entry_of(call);
   add_stream(event.before, id, call.tid, entry_of(call));
   event.stream = id;
   event.at = entry_of(call);
   event.looked = looked_by(call, event.at, event.at + kLongestCallNs, timeline_);
+  streams_[id].last_action = std::max(streams_[id].last_action, event.looked);
   event.tid = call.tid;
   const auto old = events_.find(call.event);
   if (old != events_.end()) {
@@ -259,7 +259,11 @@ void Work::was_recorded_again(const wst_api& call, const Vector& now) {
 void Work::wait_event(const wst_api& call) {
   Stream& stream = streams_[stream_of(call, false)];
   const TimeNs at = entry_of(call);
-  stream.last_action = at;
+  stream.last_action =
+      std::max(stream.last_action, looked_by(call, at, at + kLongestCallNs, timeline_));
+  // A context that is not known may be any; and so may be what joins there.
+  if (several_ && unknown(stream.context))
+    last_unknown_submit_ = std::max(last_unknown_submit_, stream.last_action);
   const auto event = events_.find(call.event);
   if (event == events_.end() || event->second.in_doubt_until > event->second.at) {
     if (several_ || event != events_.end()) stream.waits_for_unknown = at;

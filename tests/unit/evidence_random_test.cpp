@@ -246,8 +246,8 @@ TEST(RandomSchedules, NothingIsClaimedThatIsNotSo) {
   if (many < 100) return;
   EXPECT_GT(share(often.starved, often.empty), 25);
   EXPECT_GT(share(often.proven, often.empty), 10);
-  // These schedules are short, and the last 0.2 ms of each wait, 4 ms where CPUs are stolen, are not
-  // claimed.
+  // These schedules are short, and the last 0.2 ms of each wait, 4 ms where CPUs are stolen, are
+  // not claimed.
   EXPECT_GT(share(often.had_work, often.pending), 20);
 }
 
