@@ -42,7 +42,9 @@ constexpr std::array kKnown = {
     Known{"cuStreamWaitEvent", WST_API_WAIT_EVENT, 0, 1},
     // Handles are used again: what a destroyed one proved, its successor does not.
     Known{"cuStreamDestroy_v2", WST_API_STREAM_DESTROY, 0, kNone},
+    Known{"cuStreamDestroy", WST_API_STREAM_DESTROY, 0, kNone},
     Known{"cuEventDestroy_v2", WST_API_EVENT_DESTROY, kNone, 0},
+    Known{"cuEventDestroy", WST_API_EVENT_DESTROY, kNone, 0},
     // Which context a thread's next calls mean: with two of them, a proof of one says nothing of
     // the other.
     Known{"cuCtxSetCurrent", WST_API_CONTEXT, kNone, 0},
@@ -56,10 +58,12 @@ constexpr std::array kKnown = {
     Known{"cuMemsetD8Async", WST_API_SUBMIT, 3, kNone},
     // A device's number in place of a size.
     Known{"cuCtxCreate_v2", WST_API_CONTEXT_NEW, kNone, kResult, 2},
+    Known{"cuCtxCreate", WST_API_CONTEXT_NEW, kNone, kResult, 2},
     Known{"cuCtxCreate_v3", WST_API_CONTEXT_NEW, kNone, kResult, 4},
     Known{"cuCtxCreate_v4", WST_API_CONTEXT_NEW, kNone, kResult, 3},
     Known{"cuDevicePrimaryCtxRetain", WST_API_CONTEXT_DEVICE, kNone, kResult, 1},
     Known{"cuCtxDestroy_v2", WST_API_CONTEXT_DESTROY, kNone, 0},
+    Known{"cuCtxDestroy", WST_API_CONTEXT_DESTROY, kNone, 0},
     Known{"cuMemcpyDtoDAsync_v2", WST_API_SUBMIT, 3, kNone},
     Known{"cuMemcpyDtoD_v2", WST_API_SUBMIT, kNone, kNone},
     Known{"cuMemcpyPeerAsync", WST_API_SUBMIT, 5, kNone},
