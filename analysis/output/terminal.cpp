@@ -110,10 +110,11 @@ std::string given_up(const Diagnosis& d) {
   for (const model::Shed& shed : d.meta.shed) {
     if (shed.source.rfind("driver", 0) != 0) continue;
     const DurationNs watched = std::clamp<DurationNs>(shed.at_ns - d.meta.start_ns, 0, d.window_ns);
-    text += cut(printable(shed.source), 20) + " watched " + seconds(watched) + " of " +
-            seconds(d.window_ns) +
-            format(": %.0f a second broke --budget.\n", shed.calls_per_second);
-    if (text.front() == 'd') text.front() = 'D';
+    std::string line = cut(printable(shed.source), 20) + " watched " + seconds(watched) + " of " +
+                       seconds(d.window_ns) +
+                       format(": %.0f a second broke --budget.\n", shed.calls_per_second);
+    if (line.front() == 'd') line.front() = 'D';
+    text += line;
   }
   return text;
 }

@@ -79,8 +79,8 @@ TEST(Pending, WhatIsAskedAfterTheCallsWereGivenUpMayBeAboutUnseenWork) {
   model::Recording recording = b.build();
   recording.meta.api_until_ns = 30_ms;
   const timeline::Timeline timeline(recording);
-  for (const Stretch& s : find_evidence(recording, timeline).contexts.at(0).stretches)
-    EXPECT_EQ(s.state, State::kNotKnown);
+  const Evidence found = find_evidence(recording, timeline);
+  for (const Stretch& s : found.contexts.at(0).stretches) EXPECT_EQ(s.state, State::kNotKnown);
 }
 
 }  // namespace
