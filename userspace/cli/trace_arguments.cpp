@@ -25,8 +25,8 @@ void add_trace_options(CLI::App& app, TraceArguments& arguments) {
   app.add_option("--max-size", arguments.max_size,
                  "bound of the recording: 64MiB, 2G; the newest is kept (default: none)");
   app.add_option("--budget", arguments.budget,
-                 "what the kernel side may take, as a share of one CPU: 1%; measured each 5 s, the "
-                 "dearest probes go first (default: none)");
+                 "what the kernel side may take, as a share of one CPU: 1%; measured each 5 s; the "
+                 "driver's queries go first, then the dearest probes (default: none)");
 }
 
 namespace {
