@@ -90,16 +90,14 @@ static __always_inline void count_submit(struct task_ctx *t, __u64 cookie, __u64
 {
 	struct api_run *run = &t->run;
 
-	t->submits++;
 	if (run->count && run->call == WST_API_SUBMIT && run->stream == stream &&
 	    now - run->last_ns <= WST_API_RUN_GAP_NS && now - run->first_ns <= WST_API_RUN_NS) {
+		t->submits++;
 		run->count++;
 		run->last_ns = now;
 		return;
 	}
-	/* The old run's record must not count the new submit. */
-	t->submits--;
-	wst_tell_run(t);
+	wst_tell_run(t); /* before it counts the new submit */
 	t->submits++;
 	run->first_ns = run->last_ns = now;
 	run->stream = stream;
@@ -198,6 +196,17 @@ int wst_api_sync(struct pt_regs *ctx)
 	return leave(t);
 }
 
+/* When the call that is timed was entered, if this is its return: then it is over. Else 0. */
+static __always_inline __u64 end_timed(struct task_ctx *t, struct pt_regs *ctx)
+{
+	__u64 entry = t->api_entry_ns;
+
+	if (!is_its_return(t, ctx))
+		return 0;
+	t->api_entry_ns = 0;
+	return entry;
+}
+
 static __always_inline bool only_when_long(__u16 call)
 {
 	return call == WST_API_COPY || call == WST_API_MEMORY;
@@ -213,11 +222,10 @@ int wst_api_sync_return(struct pt_regs *ctx)
 
 	if (!t)
 		return 0;
-	if (!is_its_return(t, ctx))
+	entry = end_timed(t, ctx);
+	if (!entry)
 		return leave(t);
 	now = bpf_ktime_get_ns();
-	entry = t->api_entry_ns;
-	t->api_entry_ns = 0;
 	cookie = t->api_cookie;
 	call = COOKIE_CALL(cookie);
 	if (only_when_long(call) && now - entry < WST_API_LONG_NS)
@@ -274,11 +282,10 @@ int wst_api_query_return(struct pt_regs *ctx)
 
 	if (!t)
 		return 0;
-	if (!is_its_return(t, ctx))
+	entry = end_timed(t, ctx);
+	if (!entry)
 		return leave(t);
 	now = bpf_ktime_get_ns();
-	entry = t->api_entry_ns;
-	t->api_entry_ns = 0;
 	call = COOKIE_CALL(t->api_cookie);
 	ret = (__s32)ctx->ax;
 	run = &t->run;

@@ -14,28 +14,12 @@ using model::Interval;
 using model::Tid;
 using model::TimeNs;
 
-namespace {
-
-bool is_proof(const wst_api& call) {
-  switch (call.call) {
-    case WST_API_SYNC_STREAM:
-    case WST_API_SYNC_CONTEXT:
-    case WST_API_SYNC_EVENT:
-    case WST_API_SYNC_COPY:
-      return true;
-    default:
-      return is_query(call);
-  }
-}
-
-}  // namespace
-
 std::vector<Move> moves_of(const model::Recording& recording, const std::vector<std::size_t>& calls,
                            const timeline::Timeline& timeline, const Intervals& losses) {
   std::vector<Move> moves;
   for (const std::size_t i : calls) {
     const wst_api& call = recording.api[i];
-    if (is_proof(call)) {
+    if (model::is_synchronise(call) || is_query(call)) {
       const Step ask = call.call == WST_API_SYNC_COPY ? Step::kAskOfItself : Step::kAsk;
       moves.push_back({entry_of(call), ask, i});
       if (last_of(call) > entry_of(call)) moves.push_back({last_of(call), Step::kAsk, i});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "evidence/intervals.h"
+#include "model/driver_call.h"
 #include "model/recording.h"
 #include "timeline/timeline.h"
 
@@ -21,19 +21,10 @@ struct Move {
   std::size_t call;
 };
 
-inline bool is_query(const wst_api& call) {
-  return call.call == WST_API_QUERY_STREAM || call.call == WST_API_QUERY_EVENT;
-}
-
-inline model::TimeNs entry_of(const wst_api& call) {
-  return static_cast<model::TimeNs>(call.entry_ns);
-}
-inline model::TimeNs last_of(const wst_api& call) {
-  return std::max(entry_of(call), static_cast<model::TimeNs>(call.last_ns));
-}
-inline model::TimeNs time_of(const wst_api& call) {
-  return static_cast<model::TimeNs>(call.h.ts);
-}
+using model::entry_of;
+using model::is_query;
+using model::last_of;
+using model::time_of;
 
 /// What the calls with these places come to, by time. While records were lost, losses' begins and
 /// ends are among it.

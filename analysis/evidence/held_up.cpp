@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "evidence/calls.h"
+
 namespace whystall::evidence {
 
 using model::TimeNs;
@@ -21,9 +23,9 @@ struct Sighting {
   std::size_t call;
 };
 
-TimeNs time_of(const wst_api& call) {
-  return static_cast<TimeNs>(call.call == WST_API_SUBMIT ? std::max(call.entry_ns, call.last_ns)
-                                                         : call.h.ts);
+/// When the thread was last seen at the call.
+TimeNs seen_at(const wst_api& call) {
+  return call.call == WST_API_SUBMIT ? last_of(call) : time_of(call);
 }
 
 bool in_driver(const model::Meta& meta, const wst_sample& sample) {
@@ -44,7 +46,7 @@ std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording)
   for (std::size_t i = 0; i < recording.api.size(); i++) calls[recording.api[i].tid].push_back(i);
   for (auto& [tid, of_thread] : calls) {
     std::stable_sort(of_thread.begin(), of_thread.end(), [&](std::size_t a, std::size_t b) {
-      return time_of(recording.api[a]) < time_of(recording.api[b]);
+      return seen_at(recording.api[a]) < seen_at(recording.api[b]);
     });
   }
   for (const wst_sample& sample : recording.samples) {
@@ -53,13 +55,12 @@ std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording)
     const auto at = static_cast<TimeNs>(sample.h.ts);
     const auto next = std::upper_bound(
         of_thread->second.begin(), of_thread->second.end(), at,
-        [&](TimeNs t, std::size_t call) { return t < time_of(recording.api[call]); });
+        [&](TimeNs t, std::size_t call) { return t < seen_at(recording.api[call]); });
     if (next == of_thread->second.begin()) continue;
     // A call that is timed and goes on at this time is the one that the thread is in.
-    if (next != of_thread->second.end() && static_cast<TimeNs>(recording.api[*next].entry_ns) <= at)
-      continue;
+    if (next != of_thread->second.end() && entry_of(recording.api[*next]) <= at) continue;
     const wst_api& last = recording.api[*std::prev(next)];
-    if (last.call == WST_API_SUBMIT && at - time_of(last) >= kLaunchNs)
+    if (last.call == WST_API_SUBMIT && at - seen_at(last) >= kLaunchNs)
       threads[sample.tid].push_back({at, *std::prev(next)});
   }
   std::map<std::size_t, TimeNs> held_up;

@@ -12,6 +12,7 @@
 #include "evidence/evidence.h"
 #include "gaps/gaps.h"
 #include "ledger/names.h"
+#include "model/driver_call.h"
 #include "timeline/timeline.h"
 #include "walk/walk.h"
 
@@ -207,11 +208,6 @@ class Charges {
   std::size_t gaps_ = 0;
 };
 
-bool is_synchronise(const wst_api& call) {
-  return call.call == WST_API_SYNC_STREAM || call.call == WST_API_SYNC_CONTEXT ||
-         call.call == WST_API_SYNC_EVENT || call.call == WST_API_SYNC_COPY;
-}
-
 template <typename Value>
 std::vector<Value> most_time_first(const std::map<std::string, Value>& by_name) {
   std::vector<Value> all;
@@ -227,11 +223,9 @@ std::vector<model::LongCalls> long_calls(const model::Recording& recording, cons
   for (const wst_api& call : recording.api) {
     const bool copies = call.call == WST_API_COPY || call.call == WST_API_SYNC_COPY;
     if ((!copies && call.call != WST_API_MEMORY) || call.ret == WST_API_OPEN) continue;
-    const DurationNs ns =
-        static_cast<model::TimeNs>(call.h.ts) - static_cast<model::TimeNs>(call.entry_ns);
-    if (ns < static_cast<DurationNs>(WST_API_LONG_NS) ||
-        static_cast<model::TimeNs>(call.entry_ns) < window.lo ||
-        static_cast<model::TimeNs>(call.h.ts) > window.hi)
+    const DurationNs ns = model::time_of(call) - model::entry_of(call);
+    if (ns < static_cast<DurationNs>(WST_API_LONG_NS) || model::entry_of(call) < window.lo ||
+        model::time_of(call) > window.hi)
       continue;
     model::LongCalls& all = by_name[names.call(call.symbol)];
     all.call = names.call(call.symbol);
@@ -317,7 +311,8 @@ model::Diagnosis diagnose(const model::Recording& recording) {
       d.starved_ns += gap.at.length();
       if (gap.confidence == model::Confidence::kProven) d.starved_proven_ns += gap.at.length();
       starved.walk(gap);
-      if (gap.proof == evidence::kNoCall || !is_synchronise(recording.api[gap.proof])) continue;
+      if (gap.proof == evidence::kNoCall || !model::is_synchronise(recording.api[gap.proof]))
+        continue;
       const std::string call = names.call(recording.api[gap.proof].symbol);
       model::Exposure& exposed = exposures[call];
       exposed.call = call;

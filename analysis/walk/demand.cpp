@@ -2,6 +2,7 @@
 #include "walk/demand.h"
 
 #include "abi/syscalls.h"
+#include "walk/wait_kind.h"
 
 namespace whystall::walk {
 
@@ -21,16 +22,9 @@ bool receives(std::int32_t nr) {
     case WST_NR_RECVMMSG:
     case WST_NR_ACCEPT:
     case WST_NR_ACCEPT4:
-    case WST_NR_POLL:
-    case WST_NR_PPOLL:
-    case WST_NR_SELECT:
-    case WST_NR_PSELECT6:
-    case WST_NR_EPOLL_WAIT:
-    case WST_NR_EPOLL_PWAIT:
-    case WST_NR_EPOLL_PWAIT2:
       return true;
     default:
-      return false;
+      return is_poll(nr);
   }
 }
 

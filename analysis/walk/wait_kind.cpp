@@ -37,10 +37,13 @@ bool is_sleep(const wst_wait& wait) {
   }
 }
 
+bool is_poll(std::int32_t nr) {
+  return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT || nr == WST_NR_PSELECT6 ||
+         nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT || nr == WST_NR_EPOLL_PWAIT2;
+}
+
 bool is_timed_wait(std::int32_t nr) {
-  return nr == WST_NR_FUTEX || nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT ||
-         nr == WST_NR_PSELECT6 || nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT ||
-         nr == WST_NR_EPOLL_PWAIT2;
+  return nr == WST_NR_FUTEX || is_poll(nr);
 }
 
 MutexEvidence mutex_evidence(const wst_wait& wait) {

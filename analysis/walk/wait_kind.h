@@ -12,6 +12,8 @@ bool is_file_read(std::int32_t nr);
 /// A file read that also waits for its output, so that it blocks for other reasons than the file.
 bool reads_and_sends(std::int32_t nr);
 bool is_sleep(const wst_wait& wait);
+/// A wait for any of several files.
+bool is_poll(std::int32_t nr);
 bool is_timed_wait(std::int32_t nr);
 /// Whether a wait is for a mutex, so that its waker held it: the kernel's own lock command says so;
 /// the value that glibc's lock waits on only suggests it, since any other word may hold it too,

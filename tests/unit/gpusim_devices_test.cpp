@@ -15,14 +15,6 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kLatencyNs = 5'000;
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kNever = 600'000 * kMs;
-
-int64_t soonest(const ScheduledOp& op) {
-  return op.api_ns + kLatencyNs;
-}
-
 // What truth.py makes of a window of the schedule.
 nlohmann::json truth(const Daemon& daemon, int64_t from_ns, int64_t to_ns) {
   const std::string command = "/usr/bin/python3 " GPUSIM_TRUTH " " + daemon.dir() +

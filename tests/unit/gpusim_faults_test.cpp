@@ -11,8 +11,6 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-
 // For clients started while it lives.
 class Environment {
  public:

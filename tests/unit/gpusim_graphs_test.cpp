@@ -14,14 +14,6 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kLatencyNs = 5'000;
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kNever = 600'000 * kMs;
-
-int64_t soonest(const ScheduledOp& op) {
-  return op.api_ns + kLatencyNs;
-}
-
 // Captures what `body` submits to a stream of its own.
 template <typename Body>
 CUgraph captured(const Client& client, const Body& body) {

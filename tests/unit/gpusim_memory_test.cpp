@@ -13,13 +13,7 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kLatencyNs = 5'000;
-constexpr int64_t kMs = 1'000'000;
 constexpr size_t kMegabyte = size_t{1} << 20;
-
-int64_t soonest(const ScheduledOp& op) {
-  return op.api_ns + kLatencyNs;
-}
 
 int64_t thread_cpu_ns() {
   timespec used;

@@ -15,8 +15,6 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-
 std::multiset<uint32_t> clients_of(const SharedDevice& device) {
   std::multiset<uint32_t> pids;
   for (const auto& slot : device.memory().client_pids) {

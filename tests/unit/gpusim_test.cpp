@@ -22,20 +22,12 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kLatencyNs = 5'000;
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kNever = 600'000 * kMs;  // pending for as long as any test runs
-
 void expect_no_overlap(std::vector<ScheduledOp> ops) {
   std::sort(ops.begin(), ops.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   for (size_t i = 1; i < ops.size(); ++i) {
     ASSERT_GE(ops[i].start_ns, ops[i - 1].end_ns) << "op " << ops[i].number;
   }
-}
-
-int64_t soonest(const ScheduledOp& op) {
-  return op.api_ns + kLatencyNs;
 }
 
 TEST(Gpusim, NoDeviceWithoutDaemon) {

@@ -15,14 +15,6 @@
 namespace gpusim::testing {
 namespace {
 
-constexpr int64_t kLatencyNs = 5'000;
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kNever = 600'000 * kMs;
-
-int64_t soonest(const ScheduledOp& op) {
-  return op.api_ns + kLatencyNs;
-}
-
 TEST(GpusimTwins, EverySymbolHasAnEntryOfItsOwn) {
   run_client("", [](const Cuda& cuda) {
     // cmpl $imm, X(%rip); je: what a probe finds at the beginning of nearly all real exports.

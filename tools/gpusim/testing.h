@@ -45,6 +45,14 @@ struct ScheduledOp {
   std::vector<std::pair<int64_t, int64_t>> slices;
 };
 
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kNever = 600'000 * kMs;  // pending for as long as any test runs
+constexpr int64_t kLatencyNs = 5'000;      // from a launch to its earliest start, if not set
+
+inline int64_t soonest(const ScheduledOp& op) {
+  return op.api_ns + kLatencyNs;
+}
+
 class Daemon {
  public:
   explicit Daemon(std::vector<std::string> options = {}, const std::string& parent = "/tmp");
