@@ -2,25 +2,19 @@
 """What whystall claims of a device, held against the schedule that the simulated one wrote."""
 
 import bisect
-import json
-import subprocess
 
 import truth
+from against_schedule import common, json_lines
 
 SUBMIT = 1                      # enum wst_api_kind
 LOST_API, LOST_STORAGE = 3, 5  # enum wst_loss_class; the second: scheduler events of new tasks, no record
-
-
-def lines_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 class Claims:
     """What a recording proves of the one context in it."""
 
     def __init__(self, dump_evidence, recording):
-        head, *contexts = lines_of(dump_evidence, recording)
+        head, *contexts = json_lines(dump_evidence, recording)
         self.window = tuple(head["window"])
         self.contexts = len(contexts)
         context = contexts[0] if contexts else {}
@@ -64,8 +58,7 @@ def seen_at_entry(ops, calls):
 
 def overlap(some, others, lo, hi):
     """Sorted pieces that lie in both."""
-    return truth.complement(truth.union(truth.complement(truth.union(some, lo, hi), lo, hi)
-                                        + truth.complement(truth.union(others, lo, hi), lo, hi), lo, hi), lo, hi)
+    return common(truth.union(some, lo, hi), truth.union(others, lo, hi))
 
 
 def lost_records(calls, *kinds):

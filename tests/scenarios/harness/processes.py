@@ -20,6 +20,12 @@ def cpus():
     return allowed[1], allowed[0]
 
 
+def stolen_ns():
+    """What the hypervisor took from all CPUs: the kernel takes it off what its tasks ran, a wall clock does not."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return int(f.readline().split()[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
 class Child:
     """A process, pinned to one CPU unless that is None, whose first line of output tells that it is ready."""
 
