@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/names.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -204,6 +206,18 @@ std::string Names::fs_type(const model::FileKey& key) const {
   return file == recording_.files.end() ? "" : file->second.fs_type;
 }
 
+std::string Names::socket(std::uint64_t ino) const {
+  for (const wst_end& end : recording_.ends) {
+    if (end.ino != ino || end.file_kind != WST_FILE_INET || end.remote_port == 0) continue;
+    char address[INET6_ADDRSTRLEN] = "?";
+    inet_ntop(end.family == AF_INET6 ? AF_INET6 : AF_INET, end.remote_address, address,
+              sizeof address);
+    return std::string(address) + (end.family == AF_INET6 ? " port " : ":") +
+           std::to_string(end.remote_port);
+  }
+  return ino == 0 ? "a socket" : "socket " + std::to_string(ino);
+}
+
 std::string Names::chain(std::span<const model::Hop> hops) const {
   std::string text;
   for (const model::Hop& hop : hops) {
@@ -219,10 +233,15 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
   object.id = id;
   switch (cause) {
     case model::Cause::kStorageRead:
+    case model::Cause::kStorageFault:
+    case model::Cause::kStorageMetadata:
+    case model::Cause::kStorageWrite:
       object.kind = "file";
       object.name = file(id.file);
       break;
-    case model::Cause::kLockUser: {
+    case model::Cause::kLockUser:
+    case model::Cause::kLockGil:
+    case model::Cause::kLockKernel: {
       char address[32];
       std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(id.address));
       object.kind = "lock";
@@ -232,15 +251,30 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
       break;
     }
     case model::Cause::kCpuContention:
+    case model::Cause::kCpuOversubscription:
     case model::Cause::kObserver:
     case model::Cause::kIpcWorker:
+    case model::Cause::kIpcChild:
     case model::Cause::kGpuLaunch:
       object.kind = "process";
       object.comm = process(id.pid);
       object.name = id.pid == 0 ? object.comm : object.comm + " " + std::to_string(id.pid);
       break;
+    case model::Cause::kIpcPipe:
+      object.kind = "pipe";
+      object.comm = id.pid == 0 ? "" : process(id.pid);
+      object.name = "pipe " + std::to_string(id.ino);
+      if (id.pid) object.name += ", other end " + object.comm + " " + std::to_string(id.pid);
+      break;
+    case model::Cause::kNetRemote:
+      object.kind = "socket";
+      object.name = socket(id.ino);
+      break;
     case model::Cause::kCpuBusy:
+    case model::Cause::kMemoryFault:
     case model::Cause::kCpuThrottled:
+    case model::Cause::kCpuStopped:
+    case model::Cause::kCpuWakeup:
     case model::Cause::kCpuWaiting:
     case model::Cause::kWaitSleep:
     case model::Cause::kWaitIdle:
@@ -256,6 +290,15 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
       object.comm = comm(id.tid);
       object.name = call(id.symbol) + " by " + thread(id.tid);
       break;
+    case model::Cause::kGpuDriver: {
+      char command[64];
+      std::snprintf(command, sizeof command, "ioctl 0x%x on device %u:%u", id.command,
+                    id.rdev >> 20, id.rdev & 0xfffff);
+      object.kind = "call";
+      object.comm = comm(id.tid);
+      object.name = std::string(command) + " by " + thread(id.tid);
+      break;
+    }
     case model::Cause::kUnknown:
       object.kind = "reason";
       object.name = std::string(model::reason_text(id.reason));

@@ -21,6 +21,7 @@ class Names {
   std::string call(std::uint16_t symbol) const;  // "cuStreamSynchronize", variants as one
   std::string file(const model::FileKey& key) const;
   std::string fs_type(const model::FileKey& key) const;
+  std::string socket(std::uint64_t ino) const;  // its peer, "10.0.0.7:2049"
   std::string chain(
       std::span<const model::Hop> hops) const;  // "python3 4821 ← poll ← feeder 4830 ← read"
   model::FindingObject object(model::Cause cause, const model::Object& id) const;

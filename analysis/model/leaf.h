@@ -12,12 +12,24 @@ namespace whystall::model {
 /// Cause names are stable: they stand in JSON, metrics and documents.
 enum class Cause {
   kStorageRead,
-  kLockUser,
+  kStorageFault,
+  kStorageMetadata,
+  kStorageWrite,
+  kMemoryFault,
   kCpuContention,
+  kCpuOversubscription,
   kCpuThrottled,
+  kCpuStopped,
+  kCpuWakeup,
   kCpuWaiting,
   kCpuBusy,
+  kLockUser,
+  kLockGil,
+  kLockKernel,
   kIpcWorker,
+  kIpcPipe,
+  kIpcChild,
+  kNetRemote,
   kWaitSleep,
   kWaitIdle,
   kWaitPolling,
@@ -25,16 +37,30 @@ enum class Cause {
   kGpuSync,
   kGpuTransfer,
   kGpuAlloc,
+  kGpuDriver,
   kObserver,
   kUnknown,
 };
 
 constexpr std::string_view cause_name(Cause cause) {
-  constexpr std::array<std::string_view, 16> kNames = {
-      "storage.read", "lock.user",  "cpu.contention", "cpu.throttled", "cpu.waiting", "cpu.busy",
-      "ipc.worker",   "wait.sleep", "wait.idle",      "wait.polling",  "gpu.launch",  "gpu.sync",
-      "gpu.transfer", "gpu.alloc",  "observer",       "unknown"};
+  constexpr std::array<std::string_view, 29> kNames = {
+      "storage.read", "storage.fault",  "storage.metadata",     "storage.write",
+      "memory.fault", "cpu.contention", "cpu.oversubscription", "cpu.throttled",
+      "cpu.stopped",  "cpu.wakeup",     "cpu.waiting",          "cpu.busy",
+      "lock.user",    "lock.gil",       "lock.kernel",          "ipc.worker",
+      "ipc.pipe",     "ipc.child",      "net.remote",           "wait.sleep",
+      "wait.idle",    "wait.polling",   "gpu.launch",           "gpu.sync",
+      "gpu.transfer", "gpu.alloc",      "gpu.driver",           "observer",
+      "unknown"};
+  static_assert(kNames.size() == static_cast<std::size_t>(Cause::kUnknown) + 1);
   return kNames[static_cast<std::size_t>(cause)];
+}
+
+constexpr bool is_storage(Cause cause) {
+  return cause >= Cause::kStorageRead && cause <= Cause::kStorageWrite;
+}
+constexpr bool is_lock(Cause cause) {
+  return cause >= Cause::kLockUser && cause <= Cause::kLockKernel;
 }
 
 /// How a nanosecond's cause is known, best first. A: states and task-context edges complete, object
@@ -88,19 +114,24 @@ struct Hop {
   Tid tid = 0;
   std::int32_t nr = -1;  // -1: on the CPU or runnable
   std::uint8_t file_kind = WST_FILE_NONE;
+  Interval at;  // of the wait, or of the run: within the one before, and within the gap
 };
 
 constexpr std::uint16_t kNoSymbol = 0xffff;
 
 /// What a leaf names. Which fields count depends on the cause.
 struct Object {
-  FileKey file = {};          // storage.read
-  std::uint64_t address = 0;  // lock.user: the futex word
-  Tid tid = 0;                // lock.user: the holder; cpu.busy, wait.sleep: the thread
-  Pid pid =
-      0;  // the process of that thread; cpu.contention: who ran; ipc.worker: whom it waited for
-  bool slept = false;                // lock.user: the holder slept (otherwise it computed)
+  FileKey file = {};          // storage.*
+  std::uint64_t address = 0;  // lock.user, lock.gil: the futex word
+  std::uint64_t ino = 0;      // ipc.pipe, net.remote: the pipe or socket; 0: not known
+  Tid tid = 0;                // lock.*: the holder; else the thread
+  /// The process of that thread. cpu.contention, cpu.oversubscription: who ran; ipc.*: whom it
+  /// waited for; cpu.stopped: who let it go on.
+  Pid pid = 0;
+  bool slept = false;                // lock.*: the holder slept (otherwise it computed)
   std::uint16_t symbol = kNoSymbol;  // gpu.*: the driver's call, by Meta::api_symbols
+  std::uint32_t command = 0;         // gpu.driver: of the ioctl
+  std::uint32_t rdev = 0;            // gpu.driver: the device file, kernel encoding
   Reason reason = Reason::kNone;
   auto operator<=>(const Object&) const = default;
 };

@@ -18,9 +18,9 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
+ordered_json object_json(const model::FindingObject& o) {
   ordered_json j = {{"kind", o.kind}, {"name", printable(o.name)}, {"ns", o.ns}};
-  if (cause == model::Cause::kStorageRead) {
+  if (o.kind == "file") {
     j["path"] = printable(o.name);
     j["inode"] = o.id.file.ino;
     j["device"] =
@@ -30,6 +30,10 @@ ordered_json object_json(const model::FindingObject& o, model::Cause cause) {
     j["holder_tid"] = o.id.tid;
     j["holder_comm"] = printable(o.comm);
     j["holder_did"] = o.id.slept ? "slept" : "computed";
+  } else if (o.kind == "pipe" || o.kind == "socket") {
+    j["inode"] = o.id.ino;
+    if (o.id.pid) j["pid"] = o.id.pid;
+    if (o.id.pid) j["comm"] = printable(o.comm);
   } else if (o.kind == "process") {
     j["pid"] = o.id.pid;
     j["comm"] = printable(o.comm);
@@ -61,7 +65,7 @@ ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
         f.by_confidence[i];
   }
   ordered_json objects = ordered_json::array();
-  for (const auto& o : f.objects) objects.push_back(object_json(o, f.cause));
+  for (const auto& o : f.objects) objects.push_back(object_json(o));
   return {{"cause", cause_name(f.cause)},
           {"ns", f.ns},
           {"share", share(f.ns, stalled)},

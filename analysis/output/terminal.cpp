@@ -175,7 +175,8 @@ class Table {
   std::string row(int rank, int share, const Finding& f, int chain_lines) const {
     const std::string left = (rank ? format("%2d", rank) : std::string("  ")) +
                              format("  %3d %%  ", share) + pad(seconds(f.ns), 8) + " ";
-    const std::string cause = pad(cause_name(f.cause), 15);
+    const std::string cause =
+        pad(cause_name(f.cause), std::max(15, width(cause_name(f.cause)) + 1));
     const bool known = f.cause != Cause::kUnknown;
     const std::string word = known ? "  " + std::string(confidence_name(f.confidence)) : "";
     const int room = style_.columns - width(left) - width(cause) - width(word);

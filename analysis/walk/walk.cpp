@@ -47,7 +47,7 @@ class Walker {
     for (const model::Hop& hop : chain_) {
       if (hop.tid == tid) return unknown(at, tid, Reason::kMutualWait);
     }
-    chain_.push_back({tid, -1, WST_FILE_NONE});
+    chain_.push_back({tid, -1, WST_FILE_NONE, at});
     const wst_api* outer_call = call_;
     TimeNs hi = at.hi;
     while (hi > at.lo) {
@@ -85,8 +85,7 @@ class Walker {
 
   void step(Tid tid, const Piece& piece, Interval at, Edge edge) {
     model::Hop& hop = chain_.back();
-    hop.nr = -1;
-    hop.file_kind = WST_FILE_NONE;
+    hop = {hop.tid, -1, WST_FILE_NONE, at};
     switch (piece.state) {
       case State::kRunning:
         return running(tid, at, edge);
