@@ -9,6 +9,29 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+#define PAUSE_FIRST 0xf3
+#define PAUSE_SECOND 0x90
+#define CODE_BYTES 32
+
+/* Whether the loop that the thread is in tells the CPU that it only waits: such a loop is short. */
+static __always_inline bool is_beside_pause(__u64 ip)
+{
+	__u8 code[2 * CODE_BYTES];
+	__u32 from = 0;
+
+	if (bpf_probe_read_user(code, sizeof(code), (void *)(ip - CODE_BYTES))) {
+		/* The page before may not be there. */
+		from = CODE_BYTES;
+		if (bpf_probe_read_user(code + CODE_BYTES, CODE_BYTES, (void *)ip))
+			return false;
+	}
+	for (__u32 i = 0; i + 1 < sizeof(code); i++) {
+		if (i >= from && code[i] == PAUSE_FIRST && code[i + 1] == PAUSE_SECOND)
+			return true;
+	}
+	return false;
+}
+
 SEC("perf_event")
 int wst_on_cpu(void *ctx)
 {
@@ -36,6 +59,8 @@ int wst_on_cpu(void *ctx)
 			r->flags = WST_SAMPLE_KERNEL;
 			r->nr = wst_native_call(regs->orig_ax,
 						task->thread_info.status & TS_COMPAT);
+		} else if (is_beside_pause(regs->ip)) {
+			r->flags = WST_SAMPLE_PAUSE;
 		}
 	}
 	submit(r);

@@ -128,6 +128,19 @@ std::vector<std::pair<int, std::vector<const Context*>>> by_device(
   return devices;
 }
 
+/// Nothing was called: a process that hangs, or has not begun. Who would have called is not known;
+/// the main thread is what most programs call from, or wait in for those that do.
+Device silent_device(const model::Recording& recording) {
+  const model::Pid pid = model::device_user(recording.meta)->pid;
+  const Interval window = recording.window();
+  Device device;
+  device.pids = {pid};
+  device.index = model::device_index(recording, pid);
+  device.not_known_ns = window.length();
+  device.silences = {{window, pid, pid, true, model::Confidence::kEstimated, evidence::kNoCall}};
+  return device;
+}
+
 }  // namespace
 
 std::vector<Device> find_gaps(const model::Recording& recording,
@@ -137,6 +150,8 @@ std::vector<Device> find_gaps(const model::Recording& recording,
     devices.push_back(device_of(contexts, evidence.window));
     devices.back().index = index;
   }
+  if (devices.empty() && model::device_user(recording.meta))
+    devices.push_back(silent_device(recording));
   return devices;
 }
 

@@ -21,14 +21,27 @@ using model::TimeNs;
 constexpr DurationNs kLoopNs = 200'000;
 constexpr DurationNs kRaceNs = 10'000;
 
-/// `b` goes on with the wait of `a`, having run for `ran` in between: on the same word, after a
+bool is_poll(std::int32_t nr) {
+  return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT || nr == WST_NR_PSELECT6 ||
+         nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT || nr == WST_NR_EPOLL_PWAIT2;
+}
+
+/// Whether both wait on the same word or for the same file. A condition has two words, side by
+/// side, which it uses in turn.
+bool on_the_same(const wst_wait& a, const wst_wait& b) {
+  constexpr std::uint64_t kPair = ~std::uint64_t{7};
+  if (a.nr != b.nr) return false;
+  if (a.nr == WST_NR_FUTEX) return (a.args[0] & kPair) == (b.args[0] & kPair);
+  return is_poll(a.nr) && a.ino != 0 && a.ino == b.ino && a.dev == b.dev;
+}
+
+/// `b` goes on with the wait of `a`, having run for `ran` in between: on the same thing, after a
 /// time-out or a wake by the same task.
 bool goes_on(const wst_wait& a, const wst_wait& b, DurationNs ran) {
-  if (a.nr != WST_NR_FUTEX || b.nr != WST_NR_FUTEX || a.args[0] != b.args[0]) return false;
-  if (!(a.flags & WST_WAIT_WOKEN)) return false;
+  if (!on_the_same(a, b) || !(a.flags & WST_WAIT_WOKEN)) return false;
   if (a.waker_context == WST_CTX_TIMER) return ran <= kLoopNs;
-  return ran <= kRaceNs && (b.flags & WST_WAIT_WOKEN) && a.waker_context == b.waker_context &&
-         a.waker_tid == b.waker_tid;
+  return a.nr == WST_NR_FUTEX && ran <= kRaceNs && (b.flags & WST_WAIT_WOKEN) &&
+         a.waker_context == b.waker_context && a.waker_tid == b.waker_tid;
 }
 
 /// The blocked piece that goes on with the wait of the blocked piece `i`, or `i` itself.

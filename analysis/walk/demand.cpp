@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk/demand.h"
 
-#include "abi/syscalls.h"
 #include "walk/wait_kind.h"
 
 namespace whystall::walk {
@@ -12,21 +11,6 @@ namespace {
 
 /// The softirq in which the network's packets arrive.
 constexpr std::uint8_t kNetReceive = 3;
-
-bool receives(std::int32_t nr) {
-  switch (nr) {
-    case WST_NR_READ:
-    case WST_NR_READV:
-    case WST_NR_RECVFROM:
-    case WST_NR_RECVMSG:
-    case WST_NR_RECVMMSG:
-    case WST_NR_ACCEPT:
-    case WST_NR_ACCEPT4:
-      return true;
-    default:
-      return is_poll(nr);
-  }
-}
 
 }  // namespace
 
@@ -48,7 +32,7 @@ bool Demand::was_accepted(std::uint64_t ino) const {
 }
 
 Confidence Demand::awaited(const wst_wait& wait) const {
-  if (!receives(wait.nr) || !(wait.flags & WST_WAIT_WOKEN)) return Confidence::kUnknown;
+  if (!is_receive(wait.nr) || !(wait.flags & WST_WAIT_WOKEN)) return Confidence::kUnknown;
   const bool remote = wait.waker_context == WST_CTX_SOFTIRQ && wait.waker_vec == kNetReceive;
   if (!remote) {
     if (wait.waker_context != WST_CTX_TASK && wait.waker_context != WST_CTX_LOCALNET)
@@ -69,7 +53,7 @@ Confidence Demand::awaited(const wst_wait& wait) const {
 }
 
 Confidence Demand::still_awaited(const wst_wait& wait) const {
-  if (!receives(wait.nr)) return Confidence::kUnknown;
+  if (!is_receive(wait.nr)) return Confidence::kUnknown;
   const bool socket = wait.file_kind == WST_FILE_INET || wait.file_kind == WST_FILE_UNIX;
   if (socket && (listening_.contains(wait.ino) || was_accepted(wait.ino)))
     return Confidence::kLikely;

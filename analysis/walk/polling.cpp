@@ -18,25 +18,27 @@ constexpr model::DurationNs kBetweenSamples = 10'200'000;
 }  // namespace
 
 Polling::Polling(const model::Recording& recording) {
-  for (const wst_sample& s : recording.samples)
-    threads_[s.tid].push_back({static_cast<TimeNs>(s.h.ts), s.nr == WST_NR_SCHED_YIELD});
+  for (const wst_sample& s : recording.samples) {
+    const bool polls = s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE);
+    threads_[s.tid].push_back({static_cast<TimeNs>(s.h.ts), polls});
+  }
   for (auto& [tid, samples] : threads_)
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.at < b.at; });
 }
 
-bool Polling::yields(model::Tid tid, Interval at) const {
+bool Polling::polls(model::Tid tid, Interval at) const {
   const auto found = threads_.find(tid);
   if (found == threads_.end()) return false;
   const auto& samples = found->second;
   auto next = std::lower_bound(samples.begin(), samples.end(), at.lo - kBetweenSamples,
                                [](const Sample& s, TimeNs t) { return s.at < t; });
-  std::size_t all = 0, yielding = 0;
+  std::size_t all = 0, polling = 0;
   for (; next != samples.end() && next->at < at.hi + kBetweenSamples; ++next) {
     all++;
-    yielding += next->yields;
+    polling += next->polls;
   }
-  return all > 0 && yielding * 2 >= all;
+  return all > 0 && polling * 2 >= all;
 }
 
 }  // namespace whystall::walk

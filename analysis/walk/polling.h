@@ -13,14 +13,15 @@ class Polling {
  public:
   explicit Polling(const model::Recording& recording);
 
-  /// Whether thread `tid` gave the CPU away (sched_yield) in at least half of the samples in and
-  /// around `at`. False when there are none.
-  bool yields(model::Tid tid, model::Interval at) const;
+  /// Whether thread `tid` gave the CPU away (sched_yield) or told it that it only waits (the
+  /// instruction `pause`) in at least half of the samples in and around `at`. False when there are
+  /// none. In the driver's own code it is the driver that waits.
+  bool polls(model::Tid tid, model::Interval at) const;
 
  private:
   struct Sample {
     model::TimeNs at;
-    bool yields;
+    bool polls;
   };
   std::map<model::Tid, std::vector<Sample>> threads_;  // by time
 };

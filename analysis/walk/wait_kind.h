@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "abi/events.h"
 
@@ -11,6 +12,18 @@ namespace whystall::walk {
 bool is_file_read(std::int32_t nr);
 /// A file read that also waits for its output, so that it blocks for other reasons than the file.
 bool reads_and_sends(std::int32_t nr);
+bool is_file_write(std::int32_t nr);
+/// A write that waits until what was written before is on the device.
+bool is_file_sync(std::int32_t nr);
+/// A call on a file's name or on a directory.
+bool is_metadata(std::int32_t nr);
+bool is_wait_for_child(std::int32_t nr);
+/// A call that receives from a socket or a pipe, or waits for that.
+bool is_receive(std::int32_t nr);
+/// A call that sends to a socket or a pipe.
+bool is_send(std::int32_t nr);
+/// A call that changes the address space, for which it takes the lock that page faults need.
+bool changes_memory_map(std::int32_t nr);
 bool is_sleep(const wst_wait& wait);
 /// A wait for any of several files.
 bool is_poll(std::int32_t nr);
@@ -20,5 +33,12 @@ bool is_timed_wait(std::int32_t nr);
 /// unless the owner beside it proves it.
 enum class MutexEvidence { kNone, kValue, kCommand, kOwner };
 MutexEvidence mutex_evidence(const wst_wait& wait);
+
+/// File systems whose requests wait for a server or a daemon, which the kernel does not always
+/// count as I/O.
+bool is_served(std::string_view fs_type);
+
+/// Uninterruptible, which of a task that waits for no I/O means a lock of the kernel.
+bool is_uninterruptible(const wst_wait& wait);
 
 }  // namespace whystall::walk

@@ -8,7 +8,10 @@
 #include "timeline/timeline.h"
 #include "walk/demand.h"
 #include "walk/driver_calls.h"
+#include "walk/interpreter_locks.h"
+#include "walk/other_ends.h"
 #include "walk/polling.h"
+#include "walk/releasers.h"
 
 namespace whystall::walk {
 
@@ -38,6 +41,9 @@ class Walks {
   const DriverCalls calls;
   const Polling polling;
   const Demand demand;
+  const InterpreterLocks interpreter_locks;
+  const OtherEnds ends;
+  const Releasers releasers;
 };
 
 }  // namespace whystall::walk

@@ -37,11 +37,11 @@ TEST_F(WalkStops, DoesNotFollowAContextOfANewerVersion) {
   EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).cause, Cause::kUnknown);
 }
 
-TEST_F(WalkStops, ATimedWaitThatRanOutIsNoSleep) {
+TEST_F(WalkStops, ATimedWaitThatRanOutIsASleepAtBest) {
   for (const std::int32_t nr : {kFutexCall, kPollCall, kEpollWaitCall}) {
     b = RecordingBuilder();
     main_waits().in_call(nr, 0x1000, 1).woken_in(WST_CTX_TIMER);
-    EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 unknown: timed wait ran out"})) << nr;
+    EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 wait.sleep estimated"})) << nr;
   }
 }
 
@@ -60,7 +60,9 @@ TEST_F(WalkStops, AtAPageFault) {
 TEST_F(WalkStops, AtAThreadThatWasStopped) {
   worker_reads();
   main_waits().on_pipe().flag(WST_WAIT_FREEZE).woken_by(kWorker, kMain);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 unknown: stopped or traced"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 cpu.stopped proven"}));
+  EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).object.pid, kMain);  // who let it go on
+  EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).object.tid, kMain);
 }
 
 TEST_F(WalkStops, AtAWaitThatIsNotOver) {
@@ -172,10 +174,11 @@ TEST_F(WalkStops, AtADescriptorThatChangedItsFile) {
   EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).cause, Cause::kUnknown);
 }
 
-TEST_F(WalkStops, AtAWriteToAFileItDoesNotSayRead) {
+TEST_F(WalkStops, AtAWriteToAFile) {
   const auto file = b.file(1, "/data/1.jpg");
   main_waits().reading(file).in_call(1).woken_in(WST_CTX_SOFTIRQ);
-  EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).cause, Cause::kUnknown);
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 storage.write proven"}));
+  EXPECT_EQ(leaf_at(20_ms, 10_ms, 50_ms).object.file, file);
 }
 
 }  // namespace

@@ -98,6 +98,10 @@ class WaitRef {
     wait_.flags |= flags;
     return *this;
   }
+  WaitRef& uninterruptible() {
+    wait_.state = 2;
+    return *this;
+  }
   WaitRef& on_cpu(std::uint32_t cpu) {
     wait_.h.cpu = wait_.cpu_out = cpu;
     return *this;

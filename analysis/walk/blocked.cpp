@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a thread that was blocked waited for. The innermost evidence comes first: what stopped the
+// thread, the driver, a page fault, the file; then whoever woke it.
+#include <algorithm>
+
+#include "abi/syscalls.h"
+#include "walk/walker.h"
+
+namespace whystall::walk {
+
+using model::Cause;
+using model::Confidence;
+using model::Interval;
+using model::Pid;
+using model::Reason;
+using model::Tid;
+using timeline::Piece;
+using timeline::State;
+
+namespace {
+
+/// The softirq in which the network's packets arrive.
+constexpr std::uint8_t kNetReceive = 3;
+
+/// The ways to be blocked that a kernel lock is not among: they wait for somebody by design.
+bool waits_by_design(std::int32_t nr) {
+  switch (nr) {
+    case WST_NR_FUTEX:
+    case WST_NR_FUTEX_WAITV:
+    case WST_NR_FUTEX_WAIT:
+    case WST_NR_VFORK:
+    case WST_NR_CLONE:
+    case WST_NR_CLONE3:
+    case WST_NR_IOCTL:
+    case WST_NR_IO_URING_ENTER:
+    case WST_NR_IO_GETEVENTS:
+      return true;
+    default:
+      return is_poll(nr) || is_wait_for_child(nr);
+  }
+}
+
+bool is_socket(std::uint8_t kind) {
+  return kind == WST_FILE_SOCKET || kind == WST_FILE_UNIX || kind == WST_FILE_INET;
+}
+
+bool woken_by_task(const wst_wait& wait) {
+  return (wait.flags & WST_WAIT_WOKEN) && wait.waker_context == WST_CTX_TASK;
+}
+
+}  // namespace
+
+void Walker::blocked(const Piece& piece, Interval at, Edge edge) {
+  const wst_wait& wait = *piece.wait;
+  if (wait.flags & WST_WAIT_FREEZE) return stopped(wait, at);
+  if (call_ && waits_for_device(wait)) return inside_driver(wait.tid, at);
+  if (const Confidence sure = walks_.demand.awaited(wait); sure != Confidence::kUnknown)
+    return emit(at, Cause::kWaitIdle, worse(confidence_, sure),
+                {.tid = wait.tid, .pid = wait.tgid});
+  if (for_a_file(wait, piece.faulted, at)) return;
+  if (is_sleep(wait)) {
+    if (edge.lock != Cause::kUnknown) return lock_leaf(at, wait.tid, edge, true);
+    return emit(at, Cause::kWaitSleep, confidence_, {.tid = wait.tid, .pid = wait.tgid});
+  }
+  if (!(wait.flags & WST_WAIT_WOKEN)) return not_woken(wait, at);
+  switch (wait.waker_context) {
+    case WST_CTX_TASK:
+      return follow_waker(wait, at);
+    case WST_CTX_LOCALNET: {
+      // Woken from NET_RX inside the waker's own send: nearly always its own packet, but not
+      // surely.
+      const Bound bound(*this, Confidence::kLikely);
+      return follow_waker(wait, at);
+    }
+    case WST_CTX_TIMER:
+      return timed_out(wait, at);
+    default:
+      return interrupted(wait, at);
+  }
+}
+
+/// Asleep in the driver until the device, or a thread of the driver's own, woke it. For anything
+/// else the wait is what it is anywhere.
+bool Walker::waits_for_device(const wst_wait& wait) const {
+  if (!woken_by_task(wait)) return true;
+  const auto waker = recording_.tasks.find(wait.waker_tid);
+  return waker != recording_.tasks.end() && waker->second.comm.starts_with("cuda-Evt");
+}
+
+/// Stopped, traced or frozen. Who let it go on is who stopped it, as a rule.
+void Walker::stopped(const wst_wait& wait, Interval at) {
+  const Pid by = woken_by_task(wait) ? wait.waker_tgid : 0;
+  emit(at, Cause::kCpuStopped, confidence_, {.tid = wait.tid, .pid = by});
+}
+
+/// Waits for a file, its name, or a page of it. The wait is for the file when the kernel counted it
+/// as I/O; on a served file system also when it did not. Anything else inside such a call is a lock
+/// of the kernel or memory, and naming the file would be wrong. False: it is none of these.
+bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
+  const bool counted = (wait.flags & WST_WAIT_IOWAIT) != 0;
+  if (faulted || (wait.nr < 0 && counted)) {
+    // Of a file that is mapped, or of what was swapped out; which is not told.
+    emit(at, Cause::kMemoryFault, worse(confidence_, Confidence::kLikely),
+         {.tid = wait.tid, .pid = wait.tgid});
+    return true;
+  }
+  if (is_metadata(wait.nr)) {
+    const bool by_daemon = woken_by_task(wait) && !is_uninterruptible(wait);
+    const bool by_network = (wait.flags & WST_WAIT_WOKEN) &&
+                            (wait.waker_context == WST_CTX_SOFTIRQ || is_kernel(wait.waker_tid));
+    if (!counted && !by_daemon && !by_network) return false;
+    // Which name it was is not told by the descriptor, except of an open one.
+    const model::FileKey key{wait.ino, wait.dev, wait.generation};
+    emit(at, Cause::kStorageMetadata,
+         counted ? confidence_ : worse(confidence_, Confidence::kLikely), {.file = key});
+    return true;
+  }
+  const bool reads = is_file_read(wait.nr);
+  if (!reads && !is_file_write(wait.nr)) return false;
+  if (wait.file_kind != WST_FILE_REGULAR && wait.file_kind != WST_FILE_BLOCK) return false;
+  if (wait.flags & WST_WAIT_NO_FILE) return false;
+  const model::FileKey key{wait.ino, wait.dev, wait.generation};
+  const auto file = recording_.files.find(key);
+  const bool named = file != recording_.files.end();
+  Confidence confidence = named ? confidence_ : worse(confidence_, Confidence::kLikely);
+  if (!counted) {
+    const bool served = named && !reads_and_sends(wait.nr) && is_served(file->second.fs_type);
+    // What a journal's thread or a device ends is the device's time.
+    const bool synced = is_file_sync(wait.nr) && !(woken_by_task(wait) && !is_kernel(wait.waker_tid));
+    if (!served && !synced) {
+      if (held_by_a_task(wait)) return false;
+      unknown(at, wait.tid, Reason::kInsideRead);
+      return true;
+    }
+    confidence = worse(confidence, Confidence::kLikely);
+  }
+  emit(at, reads ? Cause::kStorageRead : Cause::kStorageWrite, confidence, {.file = key});
+  return true;
+}
+
+/// Uninterruptible, for no I/O, and ended by a task: that one let a lock of the kernel go.
+bool Walker::held_by_a_task(const wst_wait& wait) const {
+  return is_uninterruptible(wait) && !(wait.flags & WST_WAIT_IOWAIT) && woken_by_task(wait) &&
+         !is_kernel(wait.waker_tid) && !waits_by_design(wait.nr);
+}
+
+/// A timer ended it. A wait that was tried again on the same thing has been merged with the next,
+/// so this one waited for the time to pass.
+void Walker::timed_out(const wst_wait& wait, Interval at) {
+  if (!is_timed_wait(wait.nr)) return unknown(at, wait.tid, Reason::kInterrupt);
+  emit(at, Cause::kWaitSleep, worse(confidence_, Confidence::kEstimated),
+       {.tid = wait.tid, .pid = wait.tgid});
+}
+
+/// A device's interrupt ended it, or a packet.
+void Walker::interrupted(const wst_wait& wait, Interval at) {
+  const bool packet = wait.waker_context == WST_CTX_SOFTIRQ && wait.waker_vec == kNetReceive;
+  if (packet && is_socket(wait.file_kind) && walks_.ends.is_remote(wait.ino))
+    return emit(at, Cause::kNetRemote, worse(confidence_, Confidence::kLikely),
+                {.ino = wait.ino, .pid = wait.tgid});
+  if (wait.nr == WST_NR_IOCTL && wait.file_kind == WST_FILE_CHAR)
+    return emit(at, Cause::kGpuDriver, worse(confidence_, Confidence::kLikely),
+                {.tid = wait.tid,
+                 .pid = wait.tgid,
+                 .command = static_cast<std::uint32_t>(wait.args[1]),
+                 .rdev = wait.rdev});
+  unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kInterrupt);
+}
+
+void Walker::not_woken(const wst_wait& wait, Interval at) {
+  if (wait.flags & WST_WAIT_OPEN) return still_blocked(wait, at);
+  unknown(at, wait.tid, Reason::kNoWake);
+}
+
+/// A wait that is not over. Who holds the other end of a full or empty pipe is told; else it is
+/// taken to be for whoever ended the thread's last one on the same file; one for many, and one that
+/// somebody outside ended, may be for a request.
+void Walker::still_blocked(const wst_wait& wait, Interval at) {
+  const wst_wait* last = last_alike(wait);
+  if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
+    const Confidence sure = walks_.demand.still_awaited(wait);
+    if (sure != Confidence::kUnknown)
+      return emit(at, Cause::kWaitIdle, worse(confidence_, sure),
+                  {.tid = wait.tid, .pid = wait.tgid});
+  }
+  if (wait.file_kind == WST_FILE_PIPE && is_send(wait.nr))
+    return emit(at, Cause::kIpcPipe, confidence_, {.ino = wait.ino, .pid = walks_.ends.of(wait)});
+  if (last) {
+    const Bound bound(*this, Confidence::kEstimated);
+    return follow_waker(*last, at);
+  }
+  const Pid other = walks_.ends.of(wait);
+  if (wait.file_kind == WST_FILE_PIPE && other != 0)
+    return emit(at, Cause::kIpcPipe, worse(confidence_, Confidence::kLikely),
+                {.ino = wait.ino, .pid = other});
+  if (other != 0)
+    return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kEstimated), {.pid = other});
+  if (wait.nr == WST_NR_IOCTL && wait.file_kind == WST_FILE_CHAR) return interrupted(wait, at);
+  unknown(at, wait.tid, Reason::kStillBlocked);
+}
+
+const wst_wait* Walker::last_alike(const wst_wait& wait) const {
+  constexpr int kMost = 1000;
+  const auto pieces = timeline_.thread(wait.tid);
+  int looked = 0;
+  for (auto piece = pieces.rbegin(); piece != pieces.rend() && looked < kMost; ++piece, looked++) {
+    const wst_wait* last = piece->wait;
+    if (piece->state != State::kBlocked || last->ino != wait.ino || last->dev != wait.dev ||
+        last->nr != wait.nr || wait.file_kind == WST_FILE_NONE)
+      continue;
+    const bool by_task =
+        last->waker_context == WST_CTX_TASK || last->waker_context == WST_CTX_LOCALNET;
+    if ((last->flags & WST_WAIT_WOKEN) && by_task) return last;
+  }
+  return nullptr;
+}
+
+void Walker::follow_waker(const wst_wait& wait, Interval at) {
+  const Tid waker = wait.waker_tid;
+  if (is_kernel(waker)) {
+    if (wait.nr == WST_NR_IOCTL && wait.file_kind == WST_FILE_CHAR) return interrupted(wait, at);
+    return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kKernelWorker);
+  }
+  if (waker == wait.tid) return unknown(at, wait.tid, Reason::kNoWake);
+  if (timeline_.before(waker, at.hi) == nullptr && wait.waker_tgid != wait.tgid) {
+    // Another process, whose own past was not recorded: the chain ends at its name.
+    const Cause cause = is_wait_for_child(wait.nr) ? Cause::kIpcChild : Cause::kIpcWorker;
+    return emit(at, cause, worse(confidence_, Confidence::kLikely), {.pid = wait.waker_tgid});
+  }
+  const Edge edge = edge_of(wait);
+  // Who lets a lock of the kernel go had it at the end, not surely all the time.
+  const Bound bound(*this, edge.lock == Cause::kLockKernel ? Confidence::kLikely
+                                                          : Confidence::kProven);
+  walk(waker, at, edge);
+}
+
+/// The lock that the waker of `wait` held, if it was one.
+Edge Walker::edge_of(const wst_wait& wait) const {
+  const MutexEvidence evidence = lock_evidence(wait);
+  if (evidence != MutexEvidence::kNone) {
+    const bool sure = evidence == MutexEvidence::kCommand || evidence == MutexEvidence::kOwner;
+    return {Cause::kLockUser, sure, wait.args[0]};
+  }
+  if (walks_.interpreter_locks.is_one(wait)) return {Cause::kLockGil, false, wait.args[0]};
+  if (held_by_a_task(wait)) return {Cause::kLockKernel, false, 0};
+  return {};
+}
+
+/// The owner that glibc writes into a mutex is believed when it is the thread that later woke the
+/// waiter: then it held the lock from the beginning to the end.
+MutexEvidence Walker::lock_evidence(const wst_wait& wait) const {
+  const MutexEvidence evidence = mutex_evidence(wait);
+  if (evidence != MutexEvidence::kValue || !(wait.flags & WST_WAIT_FUTEX_WORD) ||
+      wait.futex_owner == 0 || wait.waker_tgid != wait.tgid)
+    return evidence;
+  const auto waker = recording_.tasks.find(wait.waker_tid);
+  const bool same = waker != recording_.tasks.end() && waker->second.ns_tid == wait.futex_owner;
+  return same ? MutexEvidence::kOwner : evidence;
+}
+
+}  // namespace whystall::walk
