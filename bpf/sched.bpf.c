@@ -48,6 +48,12 @@ static __always_inline void end_unseen(struct task_struct *task, struct task_ctx
 	t->in_ns = end;
 }
 
+/* Where the task left user space: as long as it is in one fault, this is one place. */
+static __always_inline __u64 user_ip(struct task_struct *task)
+{
+	return ((struct pt_regs *)bpf_task_pt_regs(task))->ip;
+}
+
 /* The current task leaves the CPU. */
 __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 state, __u64 since)
 {
@@ -82,6 +88,11 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 	tell_run_of_interrupted(t);
 	if (blocked && BPF_CORE_READ_BITFIELD(prev, in_iowait))
 		t->wait_flags |= WST_WAIT_IOWAIT;
+	if (blocked && t->fault_inode) {
+		if (t->nr < 0 && t->fault_ip == user_ip(prev))
+			wst_identify_fault(t);
+		t->fault_inode = 0;
+	}
 	t->cpu_out = bpf_get_smp_processor_id();
 	t->major_faults = (__u32)prev->maj_flt;
 	t->quota_group = (__u64)prev->se.cfs_rq;

@@ -194,16 +194,16 @@ std::string Names::call(std::uint16_t symbol) const {
 }
 
 std::string Names::file(const model::FileKey& key) const {
-  const auto file = recording_.files.find(key);
-  if (file != recording_.files.end())
-    return file->second.path + (file->second.deleted ? " (deleted)" : "");
+  if (const auto file = model::find_file(recording_, key))
+    return file->path + (file->deleted ? " (deleted)" : "");
+  if (key.ino == 0) return "a file";
   return "inode " + std::to_string(key.ino) + " on device " + std::to_string(key.dev >> 20) + ":" +
          std::to_string(key.dev & 0xfffff);
 }
 
 std::string Names::fs_type(const model::FileKey& key) const {
-  const auto file = recording_.files.find(key);
-  return file == recording_.files.end() ? "" : file->second.fs_type;
+  const auto file = model::find_file(recording_, key);
+  return file ? file->fs_type : "";
 }
 
 std::string Names::socket(std::uint64_t ino) const {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "abi/events.h"
+#include "model/mappings.h"
 #include "model/nvml.h"
 #include "model/time.h"
 
@@ -80,6 +82,7 @@ struct Meta {
   std::vector<Shed> shed;
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
   Nvml nvml;
+  Mappings mappings;
 };
 
 /// Whether a process is whystall, or a part of it.
@@ -133,6 +136,16 @@ struct Recording {
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }
 };
+
+/// What is known of a file: what the kernel told, else that a target had it mapped.
+inline std::optional<File> find_file(const Recording& recording, const FileKey& key) {
+  if (const auto file = recording.files.find(key); file != recording.files.end())
+    return file->second;
+  const auto& mapped = recording.meta.mappings.files;
+  const auto file = mapped.find({key.ino, key.dev});
+  if (file == mapped.end()) return std::nullopt;
+  return File{file->second.path, file->second.fs_type, false, false};
+}
 
 /// Which of the host's devices a process uses; -1 when that cannot be told: it is told by a host
 /// that has one only, and by a process that was seen on one only.

@@ -142,6 +142,14 @@ const Piece* Timeline::before(model::Tid tid, TimeNs t) const {
   return &*it;
 }
 
+const Piece* Timeline::at(model::Tid tid, TimeNs t) const {
+  const auto pieces = thread(tid);
+  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
+                                   [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
+  if (it == pieces.end() || it->at.lo > t) return nullptr;
+  return &*it;
+}
+
 TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
   const auto pieces = thread(tid);
   const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,

@@ -65,6 +65,8 @@ class Timeline {
 
   /// The piece that holds the instant just before `t`; null when none is recorded there.
   const Piece* before(model::Tid tid, model::TimeNs t) const;
+  /// The piece that holds the instant `t`; null when none is recorded there.
+  const Piece* at(model::Tid tid, model::TimeNs t) const;
   /// The end of the last piece that ends at or before `t`; 0 when there is none.
   model::TimeNs covered_until(model::Tid tid, model::TimeNs t) const;
 

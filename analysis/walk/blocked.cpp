@@ -99,6 +99,14 @@ void Walker::stopped(const wst_wait& wait, Interval at) {
 /// of the kernel or memory, and naming the file would be wrong. False: it is none of these.
 bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
   const bool counted = (wait.flags & WST_WAIT_IOWAIT) != 0;
+  const model::FileKey key{wait.ino, wait.dev, wait.generation};
+  const auto file = model::find_file(recording_, key);
+  // What was touched, and not the address space, which another thread may hold.
+  if ((wait.flags & WST_WAIT_FAULT) && (counted || (file && is_served(file->fs_type)))) {
+    const Confidence sure = counted && file ? confidence_ : worse(confidence_, Confidence::kLikely);
+    emit(at, Cause::kStorageFault, sure, {.file = key});
+    return true;
+  }
   if (faulted || (wait.nr < 0 && counted)) {
     // Of a file that is mapped, or of what was swapped out; which is not told.
     emit(at, Cause::kMemoryFault, worse(confidence_, Confidence::kLikely),
@@ -111,7 +119,6 @@ bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
                             (wait.waker_context == WST_CTX_SOFTIRQ || is_kernel(wait.waker_tid));
     if (!counted && !by_daemon && !by_network) return false;
     // Which name it was is not told by the descriptor, except of an open one.
-    const model::FileKey key{wait.ino, wait.dev, wait.generation};
     emit(at, Cause::kStorageMetadata,
          counted ? confidence_ : worse(confidence_, Confidence::kLikely), {.file = key});
     return true;
@@ -120,14 +127,13 @@ bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
   if (!reads && !is_file_write(wait.nr)) return false;
   if (wait.file_kind != WST_FILE_REGULAR && wait.file_kind != WST_FILE_BLOCK) return false;
   if (wait.flags & WST_WAIT_NO_FILE) return false;
-  const model::FileKey key{wait.ino, wait.dev, wait.generation};
-  const auto file = recording_.files.find(key);
-  const bool named = file != recording_.files.end();
+  const bool named = file.has_value();
   Confidence confidence = named ? confidence_ : worse(confidence_, Confidence::kLikely);
   if (!counted) {
-    const bool served = named && !reads_and_sends(wait.nr) && is_served(file->second.fs_type);
+    const bool served = named && !reads_and_sends(wait.nr) && is_served(file->fs_type);
     // What a journal's thread or a device ends is the device's time.
-    const bool synced = is_file_sync(wait.nr) && !(woken_by_task(wait) && !is_kernel(wait.waker_tid));
+    const bool synced =
+        is_file_sync(wait.nr) && !(woken_by_task(wait) && !is_kernel(wait.waker_tid));
     if (!served && !synced) {
       if (held_by_a_task(wait)) return false;
       unknown(at, wait.tid, Reason::kInsideRead);
@@ -230,8 +236,8 @@ void Walker::follow_waker(const wst_wait& wait, Interval at) {
   }
   const Edge edge = edge_of(wait);
   // Who lets a lock of the kernel go had it at the end, not surely all the time.
-  const Bound bound(*this, edge.lock == Cause::kLockKernel ? Confidence::kLikely
-                                                          : Confidence::kProven);
+  const Bound bound(*this,
+                    edge.lock == Cause::kLockKernel ? Confidence::kLikely : Confidence::kProven);
   walk(waker, at, edge);
 }
 

@@ -47,10 +47,10 @@ OtherEnds::OtherEnds(const model::Recording& recording) {
     }
     holders_[end.ino].insert(end.tgid);
     const std::uint32_t ports = std::uint32_t{end.local_port} << 16 | end.remote_port;
-    const bool same = std::memcmp(end.local_address, end.remote_address,
-                                  sizeof end.local_address) == 0;
-    const bool remote = end.file_kind == WST_FILE_INET && end.remote_port != 0 &&
-                        !is_loopback(end) && !same;
+    const bool same =
+        std::memcmp(end.local_address, end.remote_address, sizeof end.local_address) == 0;
+    const bool remote =
+        end.file_kind == WST_FILE_INET && end.remote_port != 0 && !is_loopback(end) && !same;
     sockets_[end.ino] = {end.peer_ino, ports, remote};
     if (end.file_kind == WST_FILE_INET && !remote) by_ports_[ports].insert(end.tgid);
   }

@@ -18,7 +18,17 @@ constexpr model::DurationNs kBetweenSamples = 10'200'000;
 }  // namespace
 
 Polling::Polling(const model::Recording& recording) {
+  const auto in_driver = [&](const wst_sample& s) {
+    for (const model::TargetProcess& process : recording.meta.device_processes) {
+      if (process.pid != s.tgid) continue;
+      for (const auto& [lo, hi] : process.driver_code) {
+        if (s.ip >= lo && s.ip < hi) return true;
+      }
+    }
+    return false;
+  };
   for (const wst_sample& s : recording.samples) {
+    if (in_driver(s)) continue;
     const bool polls = s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE);
     threads_[s.tid].push_back({static_cast<TimeNs>(s.h.ts), polls});
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "timeline/pieces.h"
+
 namespace whystall::walk {
 
 using model::Cause;
@@ -21,6 +23,8 @@ using timeline::State;
 namespace {
 
 constexpr std::size_t kMaxDepth = 16;
+/// What a thread does on its way from asking somebody for something to waiting for the answer.
+constexpr model::DurationNs kWayToWaitNs = 200'000;
 
 }  // namespace
 
@@ -128,19 +132,43 @@ void Walker::runnable(const Piece& piece, Interval at) {
   for (const timeline::Queue& queue : queues) who_ran(wait, queue.cpu, queue.at);
 }
 
+/// The wait for another thread that the thread of `wait`, when it got the CPU back, began at once;
+/// null: none.
+const wst_wait* Walker::about_to_wait(const wst_wait& wait) const {
+  if (wait.flags & WST_WAIT_BLOCKED) return nullptr;
+  const Piece* next = timeline_.at(wait.tid, timeline::time(wait.h.ts));
+  if (next && next->state == State::kRunning) {
+    if (next->at.hi - timeline::time(wait.h.ts) > kWayToWaitNs) return nullptr;
+    next = timeline_.at(wait.tid, next->at.hi);
+  }
+  const bool waits = next && next->state == State::kBlocked &&
+                     (next->wait->flags & WST_WAIT_WOKEN) &&
+                     next->wait->waker_context == WST_CTX_TASK;
+  return waits && is_target(next->wait->waker_tid) ? next->wait : nullptr;
+}
+
+/// A thread that wakes another is often preempted by it before it can go to sleep. As far as its
+/// own side ran then, it already waited for that one, and lost no CPU time.
 void Walker::who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at) {
+  const wst_wait* next = about_to_wait(wait);
   TimeNs done = at.lo;
   for (const auto& slice : timeline_.ran_on(cpu, at)) {
     const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
     if (part.length() <= 0) continue;
     waiting_for_cpu(wait, {done, part.lo});
+    done = part.hi;
+    const bool own = slice.pid == wait.tgid || is_target_process(slice.pid);
+    if (next && own) {
+      const Bound bound(*this, Confidence::kLikely);
+      follow_waker(*next, part);
+      continue;
+    }
     Cause cause = Cause::kCpuContention;
     if (model::is_whystall(recording_.meta, slice.pid))
       cause = Cause::kObserver;
-    else if (slice.pid == wait.tgid || is_target_process(slice.pid))
+    else if (own)
       cause = Cause::kCpuOversubscription;
     emit(part, cause, confidence_, {.tid = 0, .pid = slice.pid});
-    done = part.hi;
   }
   waiting_for_cpu(wait, {done, at.hi});
 }

@@ -43,6 +43,7 @@ class Walker {
   void inside_driver(model::Tid tid, Interval at);
   void runnable(const timeline::Piece& piece, Interval at);
   void who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at);
+  const wst_wait* about_to_wait(const wst_wait& wait) const;
   void waiting_for_cpu(const wst_wait& wait, Interval at);
   void mixed(model::Tid tid, const timeline::Mix& mix, Interval at, Edge edge);
 

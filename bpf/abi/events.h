@@ -90,6 +90,7 @@ enum wst_wait_flag {
 	WST_WAIT_IO_WORKER = 1 << 14,  /* io-wq: the file is its request's, args[0] the operation */
 	WST_WAIT_QUOTA = 1 << 15,      /* throttled_ns is known */
 	WST_WAIT_UNSEEN = 1 << 16,     /* its return was not seen: it may have come after h.ts */
+	WST_WAIT_FAULT = 1 << 17,      /* for a page of a mapped file, which is the object */
 };
 
 /* Where a wake-up came from (hazard: `current` is not the waker in interrupt context). */

@@ -90,6 +90,11 @@ struct task_ctx {
 	__u32 generation;
 	__u32 rdev;
 	__u8 file_kind;
+	/* The last page of a mapped file that was asked for, since the task was last blocked; 0:
+	 * none. Its mapping holds the inode. fault_ip is where in the program. */
+	__u64 fault_inode;
+	__u64 fault_pos;
+	__u64 fault_ip;
 	/* The driver call that is going on; api_entry_ns 0: none that is timed. */
 	__u64 api_entry_ns;
 	__u64 api_cookie;

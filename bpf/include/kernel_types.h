@@ -103,6 +103,10 @@ struct inode {
 	loff_t i_size;
 };
 
+struct address_space {
+	struct inode *host;
+};
+
 struct qstr {
 	u32 len;
 	const unsigned char *name;

@@ -192,6 +192,26 @@ static __always_inline void forget_file(struct task_ctx *t)
 	t->pos = 0;
 }
 
+/*
+ * A thread that touched a page of a mapped file and now waits outside of any call. The mapping
+ * holds the inode, so it is described at once.
+ */
+__weak int wst_identify_fault(struct task_ctx *t)
+{
+	struct inode *inode;
+
+	if (!t)
+		return 0;
+	inode = (struct inode *)t->fault_inode;
+	t->ino = BPF_CORE_READ(inode, i_ino);
+	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	t->generation = BPF_CORE_READ(inode, i_generation);
+	t->pos = t->fault_pos;
+	t->file_kind = WST_FILE_REGULAR;
+	t->wait_flags |= WST_WAIT_FAULT;
+	return 0;
+}
+
 static __always_inline void forget_wait(struct task_ctx *t)
 {
 	t->nr = -1;

@@ -48,6 +48,30 @@ TEST_F(WalkCauses, OwnThreadsOnTheCpuAreOversubscription) {
   EXPECT_EQ(leaf_at(15_ms, 10_ms, 50_ms).object.pid, kMain);
 }
 
+TEST_F(WalkCauses, WhoIsPreemptedByTheOneItAsksAlreadyWaits) {
+  b.running(kWorker, 5_ms, 60_ms);
+  b.runnable(kMain, 5_ms, 10_ms, 30_ms);
+  b.slice(0, 10_ms, 20_ms, kMain, "main").slice(0, 20_ms, 30_ms, kOther, "neighbour");
+  b.blocked(kMain, 30_ms, 30_ms + 20_us, 50_ms).on_pipe().woken_by(kWorker, kMain);
+  EXPECT_EQ(texts(10_ms, 30_ms), (Texts{"10..20 cpu.busy likely", "20..30 cpu.contention proven"}));
+  EXPECT_EQ(tids(leaf_at(15_ms, 10_ms, 30_ms)), (std::vector{kMain, kWorker}));
+}
+
+TEST_F(WalkCauses, WhoHasWorkToDoBeforeItWaitsLostTheCpu) {
+  b.running(kWorker, 5_ms, 60_ms);
+  b.runnable(kMain, 5_ms, 10_ms, 30_ms);
+  b.slice(0, 10_ms, 30_ms, kMain, "main");
+  b.blocked(kMain, 30_ms, 31_ms, 50_ms).on_pipe().woken_by(kWorker, kMain);
+  EXPECT_EQ(texts(10_ms, 30_ms), (Texts{"10..30 cpu.oversubscription proven"}));
+}
+
+TEST_F(WalkCauses, AMappedFileIsNamed) {
+  const auto file = b.file(1, "/data/weights.bin");
+  main_waits().reading(file).in_call(kNoCall).flag(WST_WAIT_FAULT).woken_in(WST_CTX_SOFTIRQ);
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 storage.fault proven"}));
+  EXPECT_EQ(leaf().object.file, file);
+}
+
 TEST_F(WalkCauses, APageOfAFileOrOfSwapIsAMemoryFault) {
   main_waits().flag(WST_WAIT_IOWAIT).woken_in(WST_CTX_SOFTIRQ);
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 memory.fault likely"}));
@@ -63,8 +87,11 @@ TEST_F(WalkCauses, ASyncIsForTheFileUnlessATaskHeldItUp) {
   b = RecordingBuilder();
   b.task(kMain, kMain, "main").task(kWorker, kMain, "worker").file(1, "/data/model.ckpt");
   b.running(kWorker, 5_ms, 60_ms);
-  main_waits().reading_without_iowait(file).in_call(kFsyncCall, 3).uninterruptible().woken_by(
-      kWorker, kMain);
+  main_waits()
+      .reading_without_iowait(file)
+      .in_call(kFsyncCall, 3)
+      .uninterruptible()
+      .woken_by(kWorker, kMain);
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 lock.kernel likely"}));
   EXPECT_EQ(leaf().object.tid, kWorker);
 }

@@ -61,6 +61,8 @@ std::string price_of(Source source, const Prices& p) {
       return p.ends_ms < 0 ? "" : format("%.0f ms each 10 s", p.ends_ms);
     case Source::kSamples:
       return "99 times a second on each CPU";
+    case Source::kPageFaults:
+      return "0.1 us a page that is not mapped yet";
     case Source::kDriverCalls:
       if (p.call < 0) return "";
       return format("%.2f us a call: 1 %% of a CPU at %.0f a second", p.call / 1e3,

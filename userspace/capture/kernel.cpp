@@ -147,6 +147,9 @@ struct Kernel::State {
 /// What the kernel refuses is left out, if the rest is of use without it, and the load tried again.
 Status Kernel::State::load() {
   multi = kernel_has_multi_uprobes();
+  if (libbpf_find_vmlinux_btf_id("mm_filemap_fault", BPF_TRACE_RAW_TP) < 0)
+    report(Source::kPageFaults) = {SourceState::kMissing, "this kernel has no event for them",
+                                   "kernel 6.10 or later"};
   for (;;) {
     skeleton = whystall_bpf__open();
     if (!skeleton) return cannot("open the programs", errno);
@@ -227,6 +230,9 @@ Status Kernel::attach() {
   // Contexts before wakers: a wake-up whose context is not known would be blamed on a task.
   for (const Source source : {Source::kWakeContext, Source::kWaits}) {
     if (auto status = state.attach_source(source); !status) return status.error();
+  }
+  if (!state.missing(Source::kPageFaults)) {
+    if (auto status = state.attach_source(Source::kPageFaults); !status) return status.error();
   }
   if (auto status = run_iterator(state.skeleton->progs.wst_settle); !status) return status.error();
   state.attach_samples();

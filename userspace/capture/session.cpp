@@ -15,6 +15,7 @@
 #include "capture/nvml_sampler.h"
 #include "capture/preflight.h"
 #include "recording/writer.h"
+#include "target/mappings.h"
 
 namespace whystall::capture {
 
@@ -104,6 +105,7 @@ class Session {
     if (auto status = write_meta(start_meta()); !status) return status.error();
     if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", wall_start}}); !status)
       return status.error();
+    note_mappings();
     if (auto status = writer_.flush(); !status) return status.error();
     if (auto status = options_.attached(); !status) return status.error();
 
@@ -163,6 +165,23 @@ class Session {
             {"api_symbols", driver_.symbols()},
             {"api_complete", kernel_.api_complete()},
             {"sources", describe(kernel_.sources())}};
+  }
+
+  /// What the targets have mapped, which names the code that ran and the files that were faulted
+  /// in. Told at the beginning and at the end; what one tells is added to what the other did.
+  void note_mappings() {
+    constexpr std::size_t kMostProcesses = 64, kMostMappings = 2000;
+    std::size_t processes = 0;
+    for (const pid_t pid : targets_.pids()) {
+      if (processes++ == kMostProcesses) return;
+      json list = json::array();
+      for (const target::Mapping& m : target::mappings_of(pid, kMostMappings)) {
+        json one = {{"path", m.path}, {"ino", m.ino}, {"dev", m.dev}, {"fs", m.fs_type}};
+        if (m.code) one["code"] = {m.lo, m.hi};
+        list.push_back(std::move(one));
+      }
+      if (!list.empty()) note({{"mappings", {{"pid", pid}, {"files", list}}}});
+    }
   }
 
   json describe_device_processes() const {
@@ -323,6 +342,7 @@ class Session {
     nvml_.step();
     nvml_.ask_to_end();
     if (refresh_names()) note(targets_meta());
+    note_mappings();
     if (auto status = show_now(); !status) return status.error();
     if (auto status = kernel_.dump_ends(); !status) return status.error();
     drain();

@@ -16,10 +16,11 @@ enum class Source : std::uint8_t {
   kWakeContext,    // whether a wake-up came from a task or from an interrupt
   kEnds,           // who holds the other end of a pipe or a socket
   kSamples,        // where threads are on the CPU
+  kPageFaults,     // which mapped file a page fault waits for
   kDriverCalls,    // the accelerator's driver API
   kDriverQueries,  // of it, the calls that ask whether work is done
 };
-constexpr std::size_t kSources = 6;
+constexpr std::size_t kSources = 7;
 
 enum class SourceState : std::uint8_t { kLive, kDegraded, kMissing };
 
