@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "model/recording.h"
@@ -13,16 +13,12 @@ class Polling {
  public:
   explicit Polling(const model::Recording& recording);
 
-  /// Whether thread `tid` gave the CPU away (sched_yield) in at least half of the samples in and
-  /// around `at`. False when there are none.
-  bool yields(model::Tid tid, model::Interval at) const;
+  /// When thread `tid` gave the CPU away (sched_yield) in at least half of the samples around the
+  /// instant. By time, disjoint.
+  const std::vector<model::Interval>& yielding(model::Tid tid) const;
 
  private:
-  struct Sample {
-    model::TimeNs at;
-    bool yields;
-  };
-  std::map<model::Tid, std::vector<Sample>> threads_;  // by time
+  std::unordered_map<model::Tid, std::vector<model::Interval>> threads_;
 };
 
 }  // namespace whystall::walk

@@ -23,11 +23,15 @@ using timeline::Piece;
 using timeline::State;
 
 constexpr std::size_t kMaxDepth = 16;
+/// Within this the order of waits that were added up is not told.
+constexpr model::DurationNs kMixRoundNs = 1'000'000;
 
 /// How the walk came to a thread.
 struct Edge {
   MutexEvidence lock = MutexEvidence::kNone;  // the thread held what the one before waited for
   std::uint64_t address = 0;                  // of the lock's word
+  bool other_process = false;                 // than the one before's
+  Pid pid = 0;                                // its process
 };
 
 /// File systems whose reads wait for a server or a daemon, which the kernel does not always count
@@ -54,7 +58,9 @@ class Walker {
       const Piece* piece = timeline_.before(tid, hi);
       if (!piece) {
         const TimeNs lo = std::max(at.lo, timeline_.covered_until(tid, hi - 1));
-        unknown({lo, hi}, tid, Reason::kNoRecord);
+        chain_.back() = {tid, -1, WST_FILE_NONE, {lo, hi}};
+        edge.other_process ? ends_at_process({lo, hi}, edge.pid)
+                           : unknown({lo, hi}, tid, Reason::kNoRecord);
         hi = lo;
         continue;
       }
@@ -92,7 +98,7 @@ class Walker {
       case State::kRunnable:
         return runnable(piece, at);
       case State::kMixed:
-        return mixed(tid, *piece.mix, at, edge);
+        return mixed(tid, piece, at, edge);
       case State::kBlocked:
         hop.nr = piece.wait->nr;
         hop.file_kind = piece.wait->file_kind;
@@ -122,9 +128,21 @@ class Walker {
 
   void running(Tid tid, Interval at, Edge edge) {
     if (call_) return inside_driver(tid, at);
-    if (walks_.polling.yields(tid, at))
-      return emit(at, Cause::kWaitPolling, worse(confidence_, Confidence::kEstimated),
-                  {.tid = tid, .pid = pid_of(tid)});
+    const auto& yielding = walks_.polling.yielding(tid);
+    auto next = std::lower_bound(yielding.begin(), yielding.end(), at.lo,
+                                 [](const Interval& i, TimeNs t) { return i.hi <= t; });
+    TimeNs done = at.lo;
+    for (; next != yielding.end() && next->lo < at.hi; ++next) {
+      const Interval yields{std::max(done, next->lo), std::min(at.hi, next->hi)};
+      computing(tid, {done, yields.lo}, edge);
+      emit(yields, Cause::kWaitPolling, worse(confidence_, Confidence::kEstimated),
+           {.tid = tid, .pid = pid_of(tid)});
+      done = yields.hi;
+    }
+    computing(tid, {done, at.hi}, edge);
+  }
+
+  void computing(Tid tid, Interval at, Edge edge) {
     if (edge.lock != MutexEvidence::kNone) return lock_leaf(at, tid, edge, false);
     emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
   }
@@ -178,19 +196,29 @@ class Walker {
     waiting_for_cpu(wait, {done, at.hi});
   }
 
-  /// Only the amounts are known: each gets its part of the interval, laid out one after the other.
-  void mixed(Tid tid, const timeline::Mix& mix, Interval at, Edge edge) {
+  /// Only the amounts are known. They are laid out one after the other, as if the same came again
+  /// each millisecond, so that any part of the time gets its part of each.
+  void mixed(Tid tid, const Piece& piece, Interval at, Edge edge) {
     const Confidence before = confidence_;
     confidence_ = worse(confidence_, Confidence::kEstimated);
-    TimeNs done = at.lo;
+    const timeline::Mix& mix = *piece.mix;
+    const model::DurationNs rounds = (mix.length + kMixRoundNs - 1) / kMixRoundNs;
+    const model::DurationNs round = (mix.length + rounds - 1) / rounds;
+    TimeNs begin = at.lo - (at.lo - piece.mix_begin) % round;
+    for (; begin < at.hi; begin += round) mixed_round(tid, mix, {begin, begin + round}, at, edge);
+    confidence_ = before;
+  }
+
+  void mixed_round(Tid tid, const timeline::Mix& mix, Interval round, Interval at, Edge edge) {
+    TimeNs done = round.lo;
     auto take = [&](model::DurationNs amount) {
       // Both fit a long double's mantissa, their product does not fit 64 bits.
       const auto part = static_cast<model::DurationNs>(static_cast<long double>(amount) *
-                                                       static_cast<long double>(at.length()) /
+                                                       static_cast<long double>(round.length()) /
                                                        static_cast<long double>(mix.length));
-      const Interval interval{done, std::min(at.hi, done + part)};
+      const Interval interval{done, std::min(round.hi, done + part)};
       done = interval.hi;
-      return interval;
+      return Interval{std::max(interval.lo, at.lo), std::min(interval.hi, at.hi)};
     };
     for (const timeline::Share& share : mix.shares) {
       if (const Interval part = take(share.blocked); part.length() > 0)
@@ -198,8 +226,8 @@ class Walker {
       if (const Interval part = take(share.runnable); part.length() > 0)
         step(tid, {part, State::kRunnable, share.wait}, part, edge);
     }
-    if (done < at.hi) step(tid, {{done, at.hi}, State::kRunning, nullptr}, {done, at.hi}, edge);
-    confidence_ = before;
+    const Interval rest{std::max(done, at.lo), std::min(round.hi, at.hi)};
+    if (rest.length() > 0) step(tid, {rest, State::kRunning, nullptr}, rest, edge);
   }
 
   void waiting_for_cpu(const wst_wait& wait, Interval at) {
@@ -248,7 +276,7 @@ class Walker {
   /// A wait that is not over is taken to be for whoever ended the thread's last one on the same
   /// file; one for many, and one that somebody outside ended, may be for a request.
   void still_blocked(const wst_wait& wait, Interval at) {
-    const wst_wait* last = last_alike(wait);
+    const wst_wait* last = walks_.open_waits.last_alike(wait);
     if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
       const Confidence sure = walks_.demand.still_awaited(wait);
       if (sure != Confidence::kUnknown)
@@ -260,23 +288,6 @@ class Walker {
     confidence_ = worse(confidence_, Confidence::kEstimated);
     follow_waker(*last, at);
     confidence_ = before;
-  }
-
-  const wst_wait* last_alike(const wst_wait& wait) const {
-    constexpr int kMost = 1000;
-    const auto pieces = timeline_.thread(wait.tid);
-    int looked = 0;
-    for (auto piece = pieces.rbegin(); piece != pieces.rend() && looked < kMost;
-         ++piece, looked++) {
-      const wst_wait* last = piece->wait;
-      if (piece->state != State::kBlocked || last->ino != wait.ino || last->dev != wait.dev ||
-          last->nr != wait.nr || wait.file_kind == WST_FILE_NONE)
-        continue;
-      const bool by_task =
-          last->waker_context == WST_CTX_TASK || last->waker_context == WST_CTX_LOCALNET;
-      if ((last->flags & WST_WAIT_WOKEN) && by_task) return last;
-    }
-    return nullptr;
   }
 
   /// The wait is for the file when the kernel counted it as I/O; on a served file system also when
@@ -305,12 +316,16 @@ class Walker {
       return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kKernelWorker);
     }
     if (waker == wait.tid) return unknown(at, wait.tid, Reason::kNoWake);
-    if (timeline_.before(waker, at.hi) == nullptr && wait.waker_tgid != wait.tgid) {
-      // Another process, whose own past was not recorded: the chain ends at its name.
-      return emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely),
-                  {.pid = wait.waker_tgid});
-    }
-    walk(waker, at, {lock_evidence(wait), wait.args[0]});
+    walk(waker, at,
+         {lock_evidence(wait), wait.args[0], wait.waker_tgid != wait.tgid, wait.waker_tgid});
+  }
+
+  /// Another process, whose own past was not recorded there: the chain ends at its name.
+  void ends_at_process(Interval at, Pid pid) {
+    const model::Hop last = chain_.back();
+    chain_.pop_back();
+    emit(at, Cause::kIpcWorker, worse(confidence_, Confidence::kLikely), {.pid = pid});
+    chain_.push_back(last);
   }
 
   void unknown(Interval at, Tid tid, Reason reason) {
@@ -345,7 +360,21 @@ class Walker {
 }  // namespace
 
 Walks::Walks(const model::Recording& all, const timeline::Timeline& states)
-    : recording(all), timeline(states), calls(all), polling(all), demand(all) {}
+    : own_(std::make_unique<const Facts>(all, OpenWaits(all))),
+      recording(all),
+      timeline(states),
+      calls(own_->calls),
+      polling(own_->polling),
+      demand(own_->demand),
+      open_waits(own_->open_waits) {}
+
+Walks::Walks(const Facts& facts, const timeline::Timeline& states)
+    : recording(facts.recording),
+      timeline(states),
+      calls(facts.calls),
+      polling(facts.polling),
+      demand(facts.demand),
+      open_waits(facts.open_waits) {}
 
 std::vector<Leaf> Walks::walk(const gaps::Gap& gap) const {
   Walker walker(*this, gap.confidence);
