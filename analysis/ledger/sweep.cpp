@@ -34,8 +34,7 @@ std::vector<std::vector<wst_migrate>> before_each(const std::vector<LastMoves>& 
 
 Interval Sweep::at(std::size_t slab) const {
   const auto slabs = source_.slabs();
-  const TimeNs end =
-      slab + 1 < slabs.size() ? slabs[slab + 1] : std::numeric_limits<TimeNs>::max();
+  const TimeNs end = slab + 1 < slabs.size() ? slabs[slab + 1] : std::numeric_limits<TimeNs>::max();
   return {slabs[slab], end};
 }
 

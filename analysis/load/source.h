@@ -26,8 +26,7 @@ class Source {
 
   /// Waits, sums, slices, moves and sets of polled files whose h.ts lies in the slab, or up to
   /// `before_ns` before it, in any order. Valid until the next call. Error: unreadable.
-  virtual Result<const model::Recording*> states(std::size_t slab,
-                                                 model::DurationNs before_ns) = 0;
+  virtual Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns) = 0;
 };
 
 }  // namespace whystall::load

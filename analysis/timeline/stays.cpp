@@ -82,8 +82,8 @@ void Stays::add(const wst_wait& wait) {
   const bool leads = leads_to_sleep(stay.end);
   const DurationNs ran =
       std::max<DurationNs>(0, sleep_.ran - std::max<DurationNs>(0, stay.end - sleep_.from));
-  const bool merged = stay.blocked.length() > 0 && leads &&
-                      sleep_.at - stay.end <= kBetweenWaits && goes_on(wait, *sleep_.wait, ran);
+  const bool merged = stay.blocked.length() > 0 && leads && sleep_.at - stay.end <= kBetweenWaits &&
+                      goes_on(wait, *sleep_.wait, ran);
   if (merged) join_runs_before_sleep();
   push_stay(pieces_, stay, wait, faulted);
   const TimeNs begin = stay.run.length() > 0 ? stay.run.lo : stay.run.hi;

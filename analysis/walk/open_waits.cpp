@@ -17,8 +17,7 @@ bool alike(const wst_wait& a, const wst_wait& b) {
 }
 
 bool woken_by_task(std::uint32_t flags, std::uint8_t context) {
-  return (flags & WST_WAIT_WOKEN) != 0 &&
-         (context == WST_CTX_TASK || context == WST_CTX_LOCALNET);
+  return (flags & WST_WAIT_WOKEN) != 0 && (context == WST_CTX_TASK || context == WST_CTX_LOCALNET);
 }
 
 }  // namespace
@@ -34,10 +33,10 @@ void OpenWaits::see(const model::Recording& records) {
     if (!threads_.contains(sums.head.tid)) continue;
     for (const wst_sum& sum : sums.entries) {
       if (!sum.file_kind || !woken_by_task(sum.flags, sum.waker_context)) continue;
-      consider(timeline::last_wait(sums, sum,
-                                   {static_cast<model::TimeNs>(sums.head.from_ns),
-                                    static_cast<model::TimeNs>(
-                                        std::max(sums.head.from_ns, sums.head.h.ts))}));
+      consider(timeline::last_wait(
+          sums, sum,
+          {static_cast<model::TimeNs>(sums.head.from_ns),
+           static_cast<model::TimeNs>(std::max(sums.head.from_ns, sums.head.h.ts))}));
     }
   }
 }

@@ -106,8 +106,8 @@ class More {
       move.h = {sizeof move, WST_MIGRATE, 0, 0, at};
       move.tid = wait.tid;
       move.from_cpu = cpu;
-      cpu = move.to_cpu = at == *times.rbegin() && pick(4) ? wait.h.cpu
-                                                          : static_cast<std::uint32_t>(pick(3));
+      cpu = move.to_cpu =
+          at == *times.rbegin() && pick(4) ? wait.h.cpu : static_cast<std::uint32_t>(pick(3));
       recording_.migrations.push_back(move);
     }
   }
@@ -131,11 +131,10 @@ std::vector<TimeNs> random_cuts(const Recording& recording, std::mt19937_64& ran
   std::vector<TimeNs> cuts;
   for (std::size_t i = 1 + random() % 8; i > 0; i--) {
     const bool at_record = random() % 2 && !recording.waits.empty();
-    const auto& wait = recording.waits.empty()
-                           ? wst_wait{}
-                           : recording.waits[random() % recording.waits.size()];
-    cuts.push_back(static_cast<TimeNs>(
-        at_record ? (random() % 2 ? wait.h.ts : wait.out_ns) : random() % 110'000'000));
+    const auto& wait =
+        recording.waits.empty() ? wst_wait{} : recording.waits[random() % recording.waits.size()];
+    cuts.push_back(static_cast<TimeNs>(at_record ? (random() % 2 ? wait.h.ts : wait.out_ns)
+                                                 : random() % 110'000'000));
   }
   return cuts;
 }
