@@ -15,7 +15,7 @@ using model::Tid;
 using model::TimeNs;
 
 std::vector<Move> moves_of(const model::Recording& recording, const std::vector<std::size_t>& calls,
-                           const timeline::Timeline& timeline, const Intervals& losses) {
+                           const History& history, const Intervals& losses) {
   std::vector<Move> moves;
   for (const std::size_t i : calls) {
     const wst_api& call = recording.api[i];
@@ -23,7 +23,7 @@ std::vector<Move> moves_of(const model::Recording& recording, const std::vector<
       const Step ask = call.call == WST_API_SYNC_COPY ? Step::kAskOfItself : Step::kAsk;
       moves.push_back({entry_of(call), ask, i});
       if (last_of(call) > entry_of(call)) moves.push_back({last_of(call), Step::kAsk, i});
-      moves.push_back({looked_by(call, entry_of(call), time_of(call), timeline), Step::kLook, i});
+      moves.push_back({looked_by(call, entry_of(call), time_of(call), history), Step::kLook, i});
       moves.push_back({time_of(call), Step::kReturn, i});
     } else {
       const bool at_return = call.call == WST_API_STREAM_CREATE ||

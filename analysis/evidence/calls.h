@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "evidence/history.h"
 #include "evidence/intervals.h"
 #include "model/driver_call.h"
 #include "model/recording.h"
-#include "timeline/timeline.h"
 
 namespace whystall::evidence {
 
@@ -29,7 +29,7 @@ using model::time_of;
 /// What the calls with these places come to, by time. While records were lost, losses' begins and
 /// ends are among it.
 std::vector<Move> moves_of(const model::Recording& recording, const std::vector<std::size_t>& calls,
-                           const timeline::Timeline& timeline, const Intervals& losses);
+                           const History& history, const Intervals& losses);
 
 /// Of the calls, those that a later record tells better.
 std::vector<bool> repeated(const std::vector<wst_api>& api);

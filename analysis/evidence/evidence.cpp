@@ -10,6 +10,7 @@
 #include "evidence/calls.h"
 #include "evidence/group.h"
 #include "evidence/held_up.h"
+#include "evidence/history.h"
 #include "evidence/intervals.h"
 #include "evidence/losses.h"
 #include "evidence/pending.h"
@@ -36,23 +37,23 @@ struct Asked {
 
 class Process {
  public:
-  Process(Pid pid, const model::Recording& recording, const timeline::Timeline& timeline,
-          const Losses& losses, const std::map<std::size_t, TimeNs>& held_up, Interval watched,
-          bool stealing, std::vector<std::size_t> calls)
+  Process(Pid pid, const model::Recording& recording, const History& history, const Losses& losses,
+          const std::map<std::size_t, TimeNs>& held_up, Interval watched, bool stealing,
+          std::vector<std::size_t> calls)
       : pid_(pid),
         recording_(recording),
-        timeline_(timeline),
+        history_(history),
         losses_(losses),
         held_up_(held_up),
         watched_(watched),
         calls_(std::move(calls)),
         stealing_(stealing),
-        born_(births()),
+        born_(history.births(pid)),
         groups_(groups_of_contexts()),
-        work_(handles_.size() > 1, one_context_, watched.lo, timeline, threads(), born_) {}
+        work_(handles_.size() > 1, one_context_, watched.lo, history, threads(), born_) {}
 
   void run(Evidence& evidence) {
-    for (const Move& move : moves_of(recording_, calls_, timeline_, losses_.intervals()))
+    for (const Move& move : moves_of(recording_, calls_, history_, losses_.intervals()))
       take(move, evidence);
     end_silence(watched_.hi, work_.last_submitter(), true);
     for (Group& group : groups_) {
@@ -68,15 +69,6 @@ class Process {
     for (const std::size_t i : calls_) threads.insert(recording_.api[i].tid);
     return {threads.begin(), threads.end()};
   }
-  std::map<Tid, TimeNs> births() const {
-    std::map<Tid, TimeNs> born;
-    for (const wst_wait& wait : recording_.waits) {
-      if (wait.tgid == pid_ && wait.flags & WST_WAIT_BORN)
-        born[wait.tid] = static_cast<TimeNs>(wait.out_ns);
-    }
-    return born;
-  }
-
   /// By device where that of each context is known.
   std::vector<Group> groups_of_contexts() {
     std::map<ContextId, std::int64_t> devices;
@@ -273,7 +265,7 @@ class Process {
   }
 
   void waited(const wst_api& call, const Vector& covered) {
-    const Waited waited = how_it_waited(call, timeline_, stealing_);
+    const Waited waited = how_it_waited(call, history_, stealing_);
     // A copy that returns when it is done waits for itself, too.
     const TimeNs own = call.call == WST_API_SYNC_COPY ? entry_of(call) : 0;
     if (waited.pending_until) {
@@ -353,7 +345,7 @@ class Process {
 
   Pid pid_;
   const model::Recording& recording_;
-  const timeline::Timeline& timeline_;
+  const History& history_;
   const Losses& losses_;
   const std::map<std::size_t, TimeNs>& held_up_;
   Interval watched_;
@@ -373,7 +365,7 @@ class Process {
 
 }  // namespace
 
-Evidence find_evidence(const model::Recording& recording, const timeline::Timeline& timeline) {
+Evidence find_evidence(const model::Recording& recording, const History& history) {
   Evidence evidence;
   evidence.window = recording.window();
   Interval watched = recording.window();
@@ -391,7 +383,7 @@ Evidence find_evidence(const model::Recording& recording, const timeline::Timeli
   const auto held_up = held_up_submits(recording);
   const bool stealing = hypervisor_steals(recording.api);
   for (auto& [pid, of_process] : calls)
-    Process(pid, recording, timeline, losses, held_up, watched, stealing, std::move(of_process))
+    Process(pid, recording, history, losses, held_up, watched, stealing, std::move(of_process))
         .run(evidence);
   evidence.processes = calls.size();
   return evidence;

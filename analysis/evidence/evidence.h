@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
+#include "evidence/history.h"
 #include "model/leaf.h"
 #include "model/recording.h"
-#include "timeline/timeline.h"
 
 namespace whystall::evidence {
 
@@ -66,6 +66,7 @@ struct Evidence {
 /// were lost; where a call of another thread, seen or not, is believed to have had its effect
 /// because of the time since; where it is only supposed that the process has one context; and where
 /// not every driver call could be probed. With no context's handle told, one is taken for granted.
-Evidence find_evidence(const model::Recording& recording, const timeline::Timeline& timeline);
+/// Of the recording, its driver calls, samples and losses are read, and what describes it.
+Evidence find_evidence(const model::Recording& recording, const History& history);
 
 }  // namespace whystall::evidence

@@ -3,48 +3,17 @@
 
 #include <algorithm>
 
-#include "abi/syscalls.h"
-
 namespace whystall::evidence {
 
 using model::DurationNs;
 using model::TimeNs;
-using timeline::Piece;
 using timeline::State;
 
 namespace {
 
-constexpr int kMaxPieces = 64;
+constexpr int kMaxSpells = 64;
 /// Longer than a hypervisor keeps a CPU, or than a task takes to pass a wake-up on.
 constexpr DurationNs kLongNs = 100'000'000;
-
-DurationNs off_cpu(const timeline::Mix& mix) {
-  DurationNs sum = 0;
-  for (const timeline::Share& share : mix.shares) sum += share.blocked + share.runnable;
-  return sum;
-}
-
-/// Woken by the device's interrupt, or by what stands for it.
-bool woken_by_interrupt(const wst_wait& wait) {
-  return (wait.flags & WST_WAIT_WOKEN) != 0 &&
-         (wait.waker_context == WST_CTX_HARDIRQ || wait.waker_context == WST_CTX_SOFTIRQ ||
-          wait.waker_context == WST_CTX_TIMER);
-}
-
-/// Asleep until the device's work is done; any other sleep within a driver call is for a lock.
-bool waits_for_device(const wst_wait& wait) {
-  switch (wait.nr) {
-    case WST_NR_POLL:
-    case WST_NR_PPOLL:
-    case WST_NR_SELECT:
-    case WST_NR_PSELECT6:
-    case WST_NR_EPOLL_WAIT:
-    case WST_NR_EPOLL_PWAIT:
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool stolen_is_told(const wst_api& call) {
   return call.ret != WST_API_OPEN && call.stolen_ns <= call.h.ts - call.entry_ns;
@@ -57,38 +26,36 @@ DurationNs stolen_of(const wst_api& call) {
 
 }  // namespace
 
-TimeNs looked_by(const wst_api& call, TimeNs entry, TimeNs end,
-                 const timeline::Timeline& timeline) {
+TimeNs looked_by(const wst_api& call, TimeNs entry, TimeNs end, const History& history) {
   DurationNs left = kLookNs + stolen_of(call);
-  const auto pieces = timeline.thread(call.tid);
-  auto piece = std::lower_bound(pieces.begin(), pieces.end(), entry,
-                                [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
-  for (int i = 0; i < kMaxPieces && piece != pieces.end() && piece->at.lo < end; i++, ++piece) {
-    const TimeNs from = std::max(entry, piece->at.lo);
-    const DurationNs length = piece->at.hi - from;
-    if (piece->state == State::kBlocked && waits_for_device(*piece->wait)) return from;
-    if (piece->state == State::kRunning) {
+  const auto spells = history.thread(call.tid);
+  auto spell = std::lower_bound(spells.begin(), spells.end(), entry,
+                                [](const Spell& s, TimeNs at) { return s.at.hi <= at; });
+  for (int i = 0; i < kMaxSpells && spell != spells.end() && spell->at.lo < end; i++, ++spell) {
+    const TimeNs from = std::max(entry, spell->at.lo);
+    const DurationNs length = spell->at.hi - from;
+    if (spell->state == State::kBlocked && spell->for_device) return from;
+    if (spell->state == State::kRunning) {
       if (length >= left) return std::min(end, from + left);
       left -= length;
-    } else if (piece->state == State::kMixed) {
-      left -= std::max<DurationNs>(0, length - off_cpu(*piece->mix));
-      if (left <= 0) return std::min(end, piece->at.hi);
+    } else if (spell->state == State::kMixed) {
+      left -= std::max<DurationNs>(0, length - spell->off_cpu);
+      if (left <= 0) return std::min(end, spell->at.hi);
     }
   }
   return end;
 }
 
-bool has_had(const timeline::Timeline& timeline, model::Tid tid, TimeNs from, TimeNs until,
-             DurationNs time) {
+bool has_had(const History& history, model::Tid tid, TimeNs from, TimeNs until, DurationNs time) {
   if (until - from < time) return false;
-  const auto pieces = timeline.thread(tid);
-  auto piece = std::lower_bound(pieces.begin(), pieces.end(), from,
-                                [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
+  const auto spells = history.thread(tid);
+  auto spell = std::lower_bound(spells.begin(), spells.end(), from,
+                                [](const Spell& s, TimeNs at) { return s.at.hi <= at; });
   DurationNs ready = 0;
-  for (; piece != pieces.end() && piece->at.lo < until; ++piece) {
-    if (piece->at.lo - from - ready >= time) return true;
-    if (piece->state != State::kRunnable) continue;
-    ready += std::min(until, piece->at.hi) - std::max(from, piece->at.lo);
+  for (; spell != spells.end() && spell->at.lo < until; ++spell) {
+    if (spell->at.lo - from - ready >= time) return true;
+    if (spell->state != State::kRunnable) continue;
+    ready += std::min(until, spell->at.hi) - std::max(from, spell->at.lo);
   }
   return until - from - ready >= time;
 }
@@ -99,12 +66,12 @@ bool hypervisor_steals(const std::vector<wst_api>& api) {
   });
 }
 
-Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing) {
+Waited how_it_waited(const wst_api& call, const History& history, bool stealing) {
   const auto entry = static_cast<TimeNs>(call.entry_ns), end = static_cast<TimeNs>(call.h.ts);
   const bool open = call.ret == WST_API_OPEN;
   Waited waited;
   if (end - entry <= kReturnNs) return waited;
-  const TimeNs looked = looked_by(call, entry, end, timeline);
+  const TimeNs looked = looked_by(call, entry, end, history);
   const auto until = [&](TimeNs t) {
     if (t > entry && t >= looked) waited.pending_until = t;
     return waited;
@@ -115,18 +82,18 @@ Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bo
   // Once the device is done, the thread returns after so much time on the CPU, whenever it gets it.
   DurationNs on_cpu = 0;
   TimeNs at = end;
-  for (int i = 0; i < kMaxPieces && at > entry; i++) {
-    const Piece* piece = timeline.before(call.tid, at);
-    if (!piece) return waited;
-    const TimeNs from = std::max(entry, piece->at.lo);
-    switch (piece->state) {
+  for (int i = 0; i < kMaxSpells && at > entry; i++) {
+    const Spell* spell = history.before(call.tid, at);
+    if (!spell) return waited;
+    const TimeNs from = std::max(entry, spell->at.lo);
+    switch (spell->state) {
       case State::kRunning:
         if (on_cpu + at - from > late) return until(at - (late - on_cpu));
         on_cpu += at - from;
         at = from;
         continue;
       case State::kMixed: {
-        const DurationNs off = std::min(off_cpu(*piece->mix), at - from);
+        const DurationNs off = std::min(spell->off_cpu, at - from);
         if (on_cpu + at - from - off > late) return until(at - (late - on_cpu) - off);
         on_cpu += at - from - off;
         at = from;
@@ -137,11 +104,11 @@ Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bo
         at = from;
         continue;
       case State::kBlocked:
-        if (!waits_for_device(*piece->wait)) return waited;
+        if (!spell->for_device) return waited;
         // It was not done when the thread went to sleep. A task that wakes it may do so late, and
         // who will wake it is not known yet.
         if (open && at == end) return until(std::max(from, at - kLongNs));
-        if (woken_by_interrupt(*piece->wait)) return until(std::max(from, at - late));
+        if (spell->by_interrupt) return until(std::max(from, at - late));
         return until(from);
     }
   }

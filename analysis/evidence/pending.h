@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "evidence/history.h"
 #include "model/recording.h"
-#include "timeline/timeline.h"
 
 namespace whystall::evidence {
 
@@ -30,7 +30,7 @@ struct Waited {
 /// late. Between the end and the return lies `kReturnNs` at most, and where the hypervisor is known
 /// to take CPUs (`stealing`), what no tick has counted yet. What it did before it first looked, and
 /// a wait for a lock of the driver, tell nothing.
-Waited how_it_waited(const wst_api& call, const timeline::Timeline& timeline, bool stealing);
+Waited how_it_waited(const wst_api& call, const History& history, bool stealing);
 
 /// Whether the hypervisor is known to take CPUs, by what any call on the host tells.
 bool hypervisor_steals(const std::vector<wst_api>& api);
@@ -38,10 +38,10 @@ bool hypervisor_steals(const std::vector<wst_api>& api);
 /// When a call that was entered at `entry` and had returned by `end` had looked at the device: what
 /// was entered later cannot be what it found.
 model::TimeNs looked_by(const wst_api& call, model::TimeNs entry, model::TimeNs end,
-                        const timeline::Timeline& timeline);
+                        const History& history);
 
 /// Whether the thread had so much time in [from, until), but for that in which it waited for a CPU.
-bool has_had(const timeline::Timeline& timeline, model::Tid tid, model::TimeNs from,
-             model::TimeNs until, model::DurationNs time);
+bool has_had(const History& history, model::Tid tid, model::TimeNs from, model::TimeNs until,
+             model::DurationNs time);
 
 }  // namespace whystall::evidence

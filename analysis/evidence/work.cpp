@@ -117,7 +117,7 @@ Settled Work::settled(Tid tid, TimeNs made, Tid asker, TimeNs at) const {
   const auto thread = threads_.find(tid);
   if (thread != threads_.end() && thread->second.last_call > made && thread->second.last_call <= at)
     return Settled::kSure;
-  return has_had(timeline_, tid, made, at, kCallNs) ? Settled::kLikely : Settled::kNo;
+  return has_had(history_, tid, made, at, kCallNs) ? Settled::kLikely : Settled::kNo;
 }
 
 Reach Work::reach(const Stream& stream, Tid asker, TimeNs at) const {
@@ -223,7 +223,7 @@ void Work::record_event(const wst_api& call) {
   add_stream(event.before, id, call.tid, entry_of(call));
   event.stream = id;
   event.at = entry_of(call);
-  event.looked = looked_by(call, event.at, event.at + kLongestCallNs, timeline_);
+  event.looked = looked_by(call, event.at, event.at + kLongestCallNs, history_);
   streams_[id].last_action = std::max(streams_[id].last_action, event.looked);
   event.tid = call.tid;
   const auto old = events_.find(call.event);
@@ -260,7 +260,7 @@ void Work::wait_event(const wst_api& call) {
   Stream& stream = streams_[stream_of(call, false)];
   const TimeNs at = entry_of(call);
   stream.last_action =
-      std::max(stream.last_action, looked_by(call, at, at + kLongestCallNs, timeline_));
+      std::max(stream.last_action, looked_by(call, at, at + kLongestCallNs, history_));
   // A context that is not known may be any; and so may be what joins there.
   if (several_ && unknown(stream.context))
     last_unknown_submit_ = std::max(last_unknown_submit_, stream.last_action);
@@ -316,7 +316,7 @@ Settled Work::all_settled(const wst_api& asker, TimeNs since, TimeNs at) const {
     if (tid == asker.tid || (born != born_.end() && born->second >= since)) continue;
     const auto thread = threads_.find(tid);
     if (thread != threads_.end() && thread->second.last_call >= since) continue;
-    if (!has_had(timeline_, tid, since, at, kCallNs)) return Settled::kNo;
+    if (!has_had(history_, tid, since, at, kCallNs)) return Settled::kNo;
     all = Settled::kLikely;
   }
   return all;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "evidence/history.h"
 #include "model/recording.h"
-#include "timeline/timeline.h"
 
 namespace whystall::evidence {
 
@@ -86,12 +86,12 @@ class Work {
   /// `one`: with one handle or none, all threads are known to be in the same context. Calls are
   /// seen from `attach` on. `all` are the threads that call the driver at any time, `born` those
   /// that began to exist since the attach, and when.
-  Work(bool several, bool one, model::TimeNs attach, const timeline::Timeline& timeline,
+  Work(bool several, bool one, model::TimeNs attach, const History& history,
        std::vector<model::Tid> all, const std::map<model::Tid, model::TimeNs>& born)
       : several_(several),
         one_(one),
         attach_(attach),
-        timeline_(timeline),
+        history_(history),
         all_(std::move(all)),
         born_(born) {}
 
@@ -175,7 +175,7 @@ class Work {
 
   bool several_, one_;
   model::TimeNs attach_;
-  const timeline::Timeline& timeline_;
+  const History& history_;
   std::vector<model::Tid> all_;
   const std::map<model::Tid, model::TimeNs>& born_;
   std::map<StreamId, Stream> streams_;

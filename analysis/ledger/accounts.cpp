@@ -79,8 +79,10 @@ void Accounts::charge(const Leaf& leaf, std::size_t gap, model::Pid launcher) {
   account.finding.pieces++;
   account.gaps.insert(gap);
   account.objects[object_of(leaf)] += ns;
-  if (ns > account.longest) {
+  // Of two as long, the later: leaves may come in any order.
+  if (std::pair(ns, leaf.at.lo) > std::pair(account.longest, account.longest_at)) {
     account.longest = ns;
+    account.longest_at = leaf.at.lo;
     account.chain = leaf.chain;
   }
 }

@@ -42,6 +42,7 @@ class Accounts {
     std::set<std::size_t> gaps;
     std::vector<model::Hop> chain;
     model::DurationNs longest = 0;
+    model::TimeNs longest_at = 0;
   };
 
   Key key_of(const model::Leaf& leaf, model::Pid launcher) const;

@@ -2,17 +2,20 @@
 #include "ledger/ledger.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "evidence/evidence.h"
 #include "gaps/gaps.h"
-#include "ledger/accounts.h"
+#include "ledger/charges.h"
 #include "ledger/devices.h"
 #include "ledger/most_first.h"
 #include "ledger/names.h"
+#include "ledger/sweep.h"
 #include "model/driver_call.h"
-#include "timeline/timeline.h"
 #include "walk/walk.h"
 
 namespace whystall::ledger {
@@ -20,120 +23,181 @@ namespace whystall::ledger {
 namespace {
 
 using model::Cause;
-using model::DurationNs;
-using model::Finding;
-using model::Leaf;
+using model::Interval;
+using model::TimeNs;
 
-/// Where records of threads' states were lost, what the walk found is one step less sure.
-void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recording) {
-  for (Leaf& leaf : leaves) {
-    const bool touched =
-        std::any_of(recording.losses.begin(), recording.losses.end(), [&](const wst_loss& loss) {
-          return (loss.loss_class == WST_LOST_WAIT || loss.loss_class == WST_LOST_SLICE ||
-                  loss.loss_class == WST_LOST_STORAGE) &&
-                 static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
-                 static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
-        });
-    if (touched && leaf.confidence < model::Confidence::kEstimated) {
-      leaf.confidence = static_cast<model::Confidence>(static_cast<int>(leaf.confidence) + 1);
-    }
-  }
-}
-
-/// Charges what a list of gaps went to.
-class Charges {
+/// Gaps that are walked slab by slab, from the recording's end to its begin.
+class Walked {
  public:
-  Charges(const model::Recording& recording, const walk::Walks& walks, const Names& names)
-      : recording_(recording), walks_(walks), ledger_(names) {}
+  Walked(const Names& names, const evidence::Intervals& lost) : charges_(names, lost) {}
 
-  void walk(const gaps::Gap& gap) {
-    auto leaves = walks_.walk(gap);
-    lower_where_lost(leaves, recording_);
-    add(leaves, gap);
-  }
-
-  void add(const std::vector<Leaf>& leaves, const gaps::Gap& gap) {
-    for (const Leaf& leaf : leaves) {
-      charged_ += leaf.at.length();
-      if (leaf.cause == Cause::kWaitIdle) no_demand_ += leaf.at.length();
-      ledger_.charge(leaf, gaps_, gap.pid);
+  /// All come before the first walk(). `micro`: it is charged without a walk.
+  void add(const gaps::Gap& gap, bool micro) {
+    const std::size_t number = gaps_++;
+    if (!micro) {
+      to_walk_.push_back({number, &gap});
+      return;
     }
-    gaps_++;
+    charges_.add({{gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}}}, number,
+                 gap.pid);
+    charges_.close(number);
   }
 
-  DurationNs charged() const { return charged_; }
-  DurationNs no_demand() const { return no_demand_; }
-  std::vector<Finding> findings() { return ledger_.findings(); }
+  /// Those gaps come first that end last.
+  void sort() {
+    std::stable_sort(to_walk_.begin(), to_walk_.end(), [](const Numbered& a, const Numbered& b) {
+      return a.gap->at.hi > b.gap->at.hi;
+    });
+  }
+
+  void walk(const walk::Walks& walks, Interval slab) {
+    for (; next_ < to_walk_.size() && to_walk_[next_].gap->at.hi > slab.lo; next_++)
+      open_.push_back(to_walk_[next_]);
+    std::erase_if(open_, [&](const Numbered& one) {
+      gaps::Gap part = *one.gap;
+      part.at = {std::max(part.at.lo, slab.lo), std::min(part.at.hi, slab.hi)};
+      charges_.add(walks.walk(part), one.number, part.pid);
+      if (one.gap->at.lo < slab.lo) return false;
+      charges_.close(one.number);
+      return true;
+    });
+  }
+
+  Charges& charges() { return charges_; }
+
+ private:
+  struct Numbered {
+    std::size_t number;
+    const gaps::Gap* gap;
+  };
+
+  Charges charges_;
+  std::vector<Numbered> to_walk_, open_;
+  std::size_t gaps_ = 0, next_ = 0;
+};
+
+class InMemory final : public load::Source {
+ public:
+  explicit InMemory(const model::Recording& recording) : recording_(recording) {}
+  const model::Recording& whole() const override { return recording_; }
+  std::span<const TimeNs> slabs() const override { return begin_; }
+  Result<const model::Recording*> states(std::size_t, model::DurationNs) override {
+    return &recording_;
+  }
 
  private:
   const model::Recording& recording_;
-  const walk::Walks& walks_;
-  Accounts ledger_;
-  DurationNs charged_ = 0, no_demand_ = 0;
-  std::size_t gaps_ = 0;
+  const std::vector<TimeNs> begin_ = {std::numeric_limits<TimeNs>::min()};
 };
 
-}  // namespace
-
-model::Diagnosis diagnose(const model::Recording& recording) {
-  model::Diagnosis d;
+void describe(model::Diagnosis& d, const model::Recording& recording) {
   d.meta = recording.meta;
   d.load = recording.stats;
   d.window_ns = recording.window().length();
   for (const wst_loss& loss : recording.losses) {
     (loss.loss_class == WST_LOST_STORAGE ? d.storage_misses : d.lost_records) += loss.count;
   }
+}
 
-  const timeline::Timeline timeline(recording);
-  const Names names(recording);
-  const walk::Walks walks(recording, timeline);
-  const evidence::Evidence evidence = evidence::find_evidence(recording, timeline);
-  const auto devices = gaps::find_gaps(recording, evidence);
+std::vector<gaps::Device> find_devices(model::Diagnosis& d, const model::Recording& recording,
+                                       const evidence::History& history) {
+  const evidence::Evidence evidence = evidence::find_evidence(recording, history);
   d.submits = evidence.submits;
   d.syncs = evidence.syncs;
   d.queries = evidence.queries;
   d.processes = evidence.processes;
+  return gaps::find_gaps(recording, evidence);
+}
 
-  Charges starved(recording, walks, names), silent(recording, walks, names);
-  std::map<std::string, model::Exposure> exposures;
+void add_gap(model::Diagnosis& d, const gaps::Gap& gap) {
+  if (gap.at.length() < gaps::kMicroGapNs) {
+    d.micro_gaps++;
+    d.micro_gap_ns += gap.at.length();
+    return;
+  }
+  d.gaps++;
+  d.starved_ns += gap.at.length();
+  if (gap.confidence == model::Confidence::kProven) d.starved_proven_ns += gap.at.length();
+}
+
+std::vector<model::Exposure> exposures(const std::vector<gaps::Device>& devices,
+                                       const model::Recording& recording, const Names& names) {
+  std::map<std::string, model::Exposure> by_call;
+  for (const gaps::Device& device : devices) {
+    for (const gaps::Gap& gap : device.gaps) {
+      if (gap.at.length() < gaps::kMicroGapNs || gap.proof == evidence::kNoCall ||
+          !model::is_synchronise(recording.api[gap.proof]))
+        continue;
+      const std::string call = names.call(recording.api[gap.proof].symbol);
+      model::Exposure& exposed = by_call[call];
+      exposed.call = call;
+      exposed.ns += gap.at.length();
+      exposed.gaps++;
+    }
+  }
+  return most_time_first(by_call);
+}
+
+}  // namespace
+
+Result<model::Diagnosis> diagnose(load::Source& source) {
+  const model::Recording& recording = source.whole();
+  model::Diagnosis d;
+  describe(d, recording);
+  Sweep sweep(source);
+  Survey survey;
+  // Without a driver call there is no gap, and nothing to ask the states for.
+  if (!recording.api.empty()) {
+    auto found = sweep.survey();
+    if (!found) return found.error();
+    survey = std::move(*found);
+  }
+  const auto devices = find_devices(d, recording, survey.history);
+  survey.history = {};
+
+  const Names names(recording);
+  const auto lost = lost_states(recording.losses);
+  Walked starved(names, lost), silent(names, lost);
   for (const gaps::Device& device : devices) {
     d.devices.push_back(device_time(device, recording.meta));
     d.had_work_ns += device.had_work_ns;
     d.not_known_ns += device.not_known_ns;
     d.possibly_starved_ns += device.possibly_starved_ns;
     for (const gaps::Gap& gap : device.gaps) {
-      if (gap.at.length() < gaps::kMicroGapNs) {
-        d.micro_gaps++;
-        d.micro_gap_ns += gap.at.length();
-        starved.add({{gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}}}, gap);
-        continue;
-      }
-      d.gaps++;
-      d.starved_ns += gap.at.length();
-      if (gap.confidence == model::Confidence::kProven) d.starved_proven_ns += gap.at.length();
-      starved.walk(gap);
-      if (gap.proof == evidence::kNoCall || !model::is_synchronise(recording.api[gap.proof]))
-        continue;
-      const std::string call = names.call(recording.api[gap.proof].symbol);
-      model::Exposure& exposed = exposures[call];
-      exposed.call = call;
-      exposed.ns += gap.at.length();
-      exposed.gaps++;
+      add_gap(d, gap);
+      starved.add(gap, gap.at.length() < gaps::kMicroGapNs);
     }
     for (const gaps::Gap& silence : device.silences) {
       d.silent_ns += silence.at.length();
-      silent.walk(silence);
+      silent.add(silence, false);
     }
   }
+  starved.sort();
+  silent.sort();
+  if (!recording.api.empty()) {
+    const walk::Facts facts(recording, std::move(survey.waits));
+    auto status = sweep.walk(survey, [&](const timeline::Timeline& timeline, Interval slab) {
+      const walk::Walks walks(facts, timeline);
+      starved.walk(walks, slab);
+      silent.walk(walks, slab);
+    });
+    if (!status) return status.error();
+  }
+
   d.contexts = std::max<std::size_t>(1, devices.size());
   if (devices.empty()) d.not_known_ns = d.window_ns;
-  d.no_demand_ns = starved.no_demand();
-  d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charged();
-  d.findings = starved.findings();
-  d.silence_findings = silent.findings();
-  d.exposures = most_time_first(exposures);
+  d.no_demand_ns = starved.charges().no_demand();
+  d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charges().charged();
+  d.findings = starved.charges().findings();
+  d.silence_findings = silent.charges().findings();
+  d.exposures = exposures(devices, recording, names);
   d.long_calls = long_calls(recording, names);
   return d;
+}
+
+model::Diagnosis diagnose(const model::Recording& recording) {
+  InMemory source(recording);
+  return std::move(*diagnose(source));
 }
 
 }  // namespace whystall::ledger

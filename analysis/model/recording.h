@@ -118,7 +118,7 @@ struct LoadStats {
   DurationNs dropped_ns = 0;
 };
 
-/// A recording in memory: records by kind, each sorted by time.
+/// A recording in memory, or a part of one: records by kind.
 struct Recording {
   Meta meta;
   std::map<Tid, Task> tasks;
@@ -132,6 +132,8 @@ struct Recording {
   std::vector<wst_pollset> pollsets;
   std::vector<wst_end> ends;
   std::vector<wst_sample> samples;
+  /// Names of the processes that slices tell of, where the slices themselves are not kept.
+  std::map<Pid, std::string> runners;
   LoadStats stats;
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }

@@ -14,22 +14,39 @@ void add_piece(std::vector<Piece>& pieces, model::Interval at, Piece like) {
   pieces.push_back(like);
 }
 
-void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
-  auto add = [&](TimeNs lo, TimeNs hi, State state) {
-    add_piece(pieces, {lo, hi}, {{}, state, &w});
-  };
-  if (w.ran_ns) add(time(w.ran_ns), time(w.out_ns), State::kRunning);
-  if (w.flags & WST_WAIT_RUNNING) return;
+Stay stay_of(const wst_wait& w) {
+  Stay stay;
   const TimeNs in = time(w.h.ts);
-  TimeNs runnable = time(w.out_ns);
+  const TimeNs out = std::min(time(w.out_ns), in);
+  stay.run = {w.ran_ns ? time(w.ran_ns) : out, out};
+  stay.blocked = stay.runnable = {out, out};
+  stay.end = out;
+  if (w.flags & WST_WAIT_RUNNING) return stay;
+  stay.end = in;
+  TimeNs runnable = out;
   if (w.flags & (WST_WAIT_BLOCKED | WST_WAIT_BORN)) {
     // A waking on another CPU can come before the switch-out is seen: then it never really slept.
-    runnable = w.flags & WST_WAIT_WOKEN
-                   ? std::clamp(time(w.wake_ns), time(w.out_ns), std::max(in, time(w.out_ns)))
-                   : in;
-    add(time(w.out_ns), runnable, State::kBlocked);
+    runnable = w.flags & WST_WAIT_WOKEN ? std::clamp(time(w.wake_ns), out, in) : in;
+    stay.blocked = {out, runnable};
   }
-  add(runnable, in, State::kRunnable);
+  stay.runnable = {runnable, in};
+  return stay;
+}
+
+void add_stay(std::vector<Piece>& pieces, const wst_wait& w) {
+  const Stay stay = stay_of(w);
+  add_piece(pieces, stay.run, {{}, State::kRunning, &w});
+  add_piece(pieces, stay.blocked, {{}, State::kBlocked, &w});
+  add_piece(pieces, stay.runnable, {{}, State::kRunnable, &w});
+}
+
+void push_stay(std::vector<Piece>& pieces, const Stay& stay, const wst_wait& w, bool faulted) {
+  const auto push = [&](model::Interval at, State state) {
+    if (at.length() > 0) pieces.push_back({at, state, &w, false, faulted});
+  };
+  push(stay.runnable, State::kRunnable);
+  push(stay.blocked, State::kBlocked);
+  push(stay.run, State::kRunning);
 }
 
 }  // namespace whystall::timeline

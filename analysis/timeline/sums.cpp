@@ -14,8 +14,8 @@ using model::Interval;
 using model::Sums;
 using model::TimeNs;
 
-/// The last wait of an entry, as far as it lies `within`, as a record of its own would have told
-/// it.
+}  // namespace
+
 wst_wait last_wait(const Sums& sums, const wst_sum& sum, Interval within) {
   auto inside = [&](std::uint64_t ns) {
     return static_cast<std::uint64_t>(std::clamp(time(ns), within.lo, within.hi));
@@ -44,14 +44,14 @@ wst_wait last_wait(const Sums& sums, const wst_sum& sum, Interval within) {
   return w;
 }
 
+namespace {
+
 class Builder {
  public:
   Builder(std::deque<wst_wait>& waits, std::deque<Mix>& mixes) : waits_(waits), mixes_(mixes) {}
 
   void add(const Sums& sums, std::vector<Piece>& pieces) const {
-    const TimeNs lo =
-        std::max(time(sums.head.from_ns), pieces.empty() ? TimeNs{0} : pieces.back().at.hi);
-    const Interval whole{lo, time(sums.head.h.ts)};
+    const Interval whole{time(sums.head.from_ns), time(sums.head.h.ts)};
     if (whole.length() <= 0) return;
 
     std::vector<const wst_sum*> by_time;
@@ -90,10 +90,12 @@ class Builder {
       rest.mix = &mixes_.back();
     }
     TimeNs done = whole.lo;
+    rest.mix_begin = whole.lo;
     for (const Piece& piece : exact) {
       if (rest_known) add_piece(pieces, {done, piece.at.lo}, rest);
       add_piece(pieces, piece.at, piece);
       done = piece.at.hi;
+      rest.mix_begin += piece.at.length();
     }
     if (rest_known) add_piece(pieces, {done, whole.hi}, rest);
   }
@@ -105,20 +107,7 @@ class Builder {
 
 }  // namespace
 
-std::map<model::Tid, std::vector<const Sums*>> sums_by_thread(const model::Recording& recording) {
-  std::map<model::Tid, std::vector<const Sums*>> by_thread;
-  for (const Sums& sums : recording.sums) {
-    auto& of_thread = by_thread[sums.head.tid];
-    const bool repeats = !of_thread.empty() && of_thread.back()->head.from_ns == sums.head.from_ns;
-    if (repeats)
-      of_thread.back() = &sums;
-    else
-      of_thread.push_back(&sums);
-  }
-  return by_thread;
-}
-
-std::vector<Piece> pieces_of_sums(const std::vector<const Sums*>& sums, std::deque<wst_wait>& waits,
+std::vector<Piece> pieces_of_sums(std::span<const Sums* const> sums, std::deque<wst_wait>& waits,
                                   std::deque<Mix>& mixes) {
   std::vector<Piece> pieces;
   const Builder builder(waits, mixes);

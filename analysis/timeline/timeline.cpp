@@ -2,130 +2,158 @@
 #include "timeline/timeline.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "abi/syscalls.h"
 #include "timeline/pieces.h"
+#include "timeline/stays.h"
 #include "timeline/sums.h"
 
 namespace whystall::timeline {
 
-namespace {
-
-using model::DurationNs;
 using model::Interval;
+using model::Tid;
 using model::TimeNs;
 
-/// What a wait loop may compute between two waits on the same word and still have made no progress:
-/// one that looks around after a time-out, and one that only finds the word taken again.
-constexpr DurationNs kLoopNs = 200'000;
-constexpr DurationNs kRaceNs = 10'000;
+namespace {
 
-bool is_poll(std::int32_t nr) {
-  return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT || nr == WST_NR_PSELECT6 ||
-         nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT || nr == WST_NR_EPOLL_PWAIT2;
+/// The records of one thread, as it was read.
+struct OfThread {
+  std::vector<const wst_wait*> waits;
+  std::vector<const model::Sums*> sums;
+};
+
+bool wants(const std::unordered_set<Tid>* only, Tid tid) {
+  return !only || only->contains(tid);
 }
 
-/// Whether both wait on the same word or for the same file. A condition has two words, side by
-/// side, which it uses in turn.
-bool on_the_same(const wst_wait& a, const wst_wait& b) {
-  constexpr std::uint64_t kPair = ~std::uint64_t{7};
-  if (a.nr != b.nr) return false;
-  if (a.nr == WST_NR_FUTEX) return (a.args[0] & kPair) == (b.args[0] & kPair);
-  return is_poll(a.nr) && a.ino != 0 && a.ino == b.ino && a.dev == b.dev;
+/// The last to end comes first.
+bool ends_later(const wst_wait* a, const wst_wait* b) {
+  return a->h.ts > b->h.ts;
 }
 
-/// `b` goes on with the wait of `a`, having run for `ran` in between: on the same thing, after a
-/// time-out or a wake by the same task.
-bool goes_on(const wst_wait& a, const wst_wait& b, DurationNs ran) {
-  if (!on_the_same(a, b) || !(a.flags & WST_WAIT_WOKEN)) return false;
-  if (a.waker_context == WST_CTX_TIMER) return ran <= kLoopNs;
-  return a.nr == WST_NR_FUTEX && ran <= kRaceNs && (b.flags & WST_WAIT_WOKEN) &&
-         a.waker_context == b.waker_context && a.waker_tid == b.waker_tid;
-}
-
-/// The blocked piece that goes on with the wait of the blocked piece `i`, or `i` itself.
-std::size_t continuation(const std::vector<Piece>& pieces, std::size_t i) {
-  DurationNs ran = 0;
-  std::size_t next = i + 1;
-  for (; next < pieces.size() && pieces[next].at.lo == pieces[next - 1].at.hi; next++) {
-    if (pieces[next].state == State::kBlocked) {
-      return goes_on(*pieces[i].wait, *pieces[next].wait, ran) ? next : i;
-    }
-    if (pieces[next].state == State::kRunning) ran += pieces[next].at.length();
-  }
-  return i;
-}
-
-/// A timed wait that expired, or lost the race for the word, and waits on the same word again is
-/// one wait: it ends with the last wake-up, and whoever gave that one is the cause. The short runs
-/// between belong to it; time waiting for a CPU stays what it is.
-void merge_rewaits(std::vector<Piece>& pieces) {
-  for (std::size_t i = 0; i < pieces.size(); i++) {
-    if (pieces[i].state != State::kBlocked) continue;
-    std::size_t last = i;
-    for (std::size_t next = continuation(pieces, last); next != last;
-         next = continuation(pieces, last)) {
-      last = next;
-    }
-    if (last == i) continue;
-    const wst_wait* wait = pieces[last].wait;
-    for (std::size_t p = i; p <= last; p++) {
-      if (pieces[p].state == State::kRunnable) continue;
-      pieces[p].state = State::kBlocked;
-      pieces[p].wait = wait;
-      pieces[p].merged = true;
-    }
-    i = last;
-  }
-  std::vector<Piece> joined;
-  for (const Piece& piece : pieces) {
-    const bool goes_on_here = !joined.empty() && piece.merged && joined.back().merged &&
-                              joined.back().wait == piece.wait &&
-                              joined.back().at.hi == piece.at.lo;
-    if (goes_on_here)
-      joined.back().at.hi = piece.at.hi;
+/// By time, with what is known from later slabs. A snapshot that a later record repeats is left
+/// out.
+std::vector<const model::Sums*> by_time(std::vector<const model::Sums*> sums,
+                                        const NextOfThread* next) {
+  std::stable_sort(sums.begin(), sums.end(), [](const model::Sums* a, const model::Sums* b) {
+    return a->head.h.ts < b->head.h.ts;
+  });
+  if (next && next->sums) sums.push_back(&*next->sums);
+  std::vector<const model::Sums*> kept;
+  for (const model::Sums* one : sums) {
+    const bool repeats = !kept.empty() && kept.back()->head.from_ns == one->head.from_ns;
+    if (repeats)
+      kept.back() = one;
     else
-      joined.push_back(piece);
+      kept.push_back(one);
   }
-  pieces = std::move(joined);
+  return kept;
 }
 
 }  // namespace
 
-Timeline::Timeline(const model::Recording& recording) {
-  std::map<model::Tid, std::vector<const wst_wait*>> by_thread;
-  for (const wst_wait& w : recording.waits) by_thread[w.tid].push_back(&w);
-  auto sums_of = sums_by_thread(recording);
-  for (const auto& [tid, sums] : sums_of) by_thread.try_emplace(tid);
-  for (auto& [tid, waits] : by_thread) {
-    // An open wait of a live view may be followed by the same wait, ended.
-    std::stable_sort(waits.begin(), waits.end(),
-                     [](const wst_wait* a, const wst_wait* b) { return a->out_ns < b->out_ns; });
-    std::vector<Piece> pieces;
-    for (std::size_t i = 0; i < waits.size(); i++) {
-      const bool repeated = i + 1 < waits.size() && waits[i + 1]->out_ns == waits[i]->out_ns;
-      if (repeated && (waits[i]->flags & WST_WAIT_OPEN)) continue;
-      const std::size_t first = pieces.size();
-      add_stay(pieces, *waits[i]);
-      const bool fault =
-          i + 1 < waits.size() && waits[i + 1]->major_faults != waits[i]->major_faults;
-      for (std::size_t p = first; p < pieces.size(); p++) pieces[p].faulted = fault;
+Timeline::Timeline(const model::Recording& recording)
+    : Timeline(Slab{recording, std::numeric_limits<TimeNs>::min(), Later{}}) {}
+
+Timeline::Timeline(const Slab& slab, const std::unordered_set<Tid>* only) {
+  add_threads(slab, only);
+  add_slices(slab);
+  add_moves(slab);
+  add_pollsets(slab);
+}
+
+void Timeline::add_threads(const Slab& slab, const std::unordered_set<Tid>* only) {
+  std::unordered_map<Tid, OfThread> records;
+  for (const wst_wait& wait : slab.records.waits) {
+    if (wants(only, wait.tid)) records[wait.tid].waits.push_back(&wait);
+  }
+  for (const model::Sums& sums : slab.records.sums) {
+    if (wants(only, sums.head.tid) && time(sums.head.h.ts) >= slab.from &&
+        sums.head.from_ns < sums.head.h.ts)
+      records[sums.head.tid].sums.push_back(&sums);
+  }
+  for (const auto& [tid, next] : slab.later.threads) {
+    if (wants(only, tid)) records.try_emplace(tid);
+  }
+  for (auto& [tid, of_thread] : records) {
+    const auto known = slab.later.threads.find(tid);
+    const NextOfThread* later = known == slab.later.threads.end() ? nullptr : &known->second;
+    auto& waits = of_thread.waits;
+    std::reverse(waits.begin(), waits.end());
+    if (!std::is_sorted(waits.begin(), waits.end(), ends_later))
+      std::stable_sort(waits.begin(), waits.end(), ends_later);
+    Stays stays(later);
+    const auto inside = std::find_if(waits.begin(), waits.end(), [&](const wst_wait* wait) {
+      return time(wait->h.ts) < slab.from;
+    });
+    std::for_each(waits.begin(), inside, [&](const wst_wait* wait) { stays.add(*wait); });
+    NextOfThread next = stays.next();
+    std::for_each(inside, waits.end(), [&](const wst_wait* wait) { stays.add(*wait); });
+    auto pieces = stays.take();
+    const auto sums = by_time(std::move(of_thread.sums), later);
+    if (!sums.empty()) {
+      next.sums = *sums.front();
+      pieces = overlay(pieces, pieces_of_sums(sums, summed_, mixes_));
     }
-    merge_rewaits(pieces);
-    const auto sums = sums_of.find(tid);
-    if (sums != sums_of.end()) {
-      pieces = overlay(pieces, pieces_of_sums(sums->second, summed_, mixes_));
-    }
+    next_.threads[tid] = std::move(next);
     threads_[tid] = std::move(pieces);
   }
-  for (const wst_migrate& m : recording.migrations) moves_[m.tid].push_back(&m);
-  for (const wst_slice& s : recording.slices) {
-    auto& slices = slices_[s.h.cpu];
-    Interval at{time(s.start_ns), time(s.h.ts)};
-    if (!slices.empty()) at.lo = std::max(at.lo, slices.back().at.hi);
-    if (at.length() > 0) slices.push_back({at, s.tid, s.tgid, &s});
+}
+
+/// At each instant the first slice to end after it counts, if it had begun.
+void Timeline::add_slices(const Slab& slab) {
+  std::unordered_map<std::uint32_t, std::vector<const wst_slice*>> cpus;
+  for (const wst_slice& s : slab.records.slices) {
+    if (time(s.h.ts) >= slab.from && s.start_ns < s.h.ts) cpus[s.h.cpu].push_back(&s);
   }
+  for (const auto& [cpu, next] : slab.later.slices) cpus[cpu].push_back(&next);
+  for (auto& [cpu, records] : cpus) {
+    std::stable_sort(records.begin(), records.end(),
+                     [](const wst_slice* a, const wst_slice* b) { return a->h.ts < b->h.ts; });
+    next_.slices[cpu] = *records.front();
+    auto& slices = slices_[cpu];
+    for (const wst_slice* s : records) {
+      Interval at{time(s->start_ns), time(s->h.ts)};
+      if (!slices.empty()) at.lo = std::max(at.lo, slices.back().at.hi);
+      if (at.length() > 0) slices.push_back({at, s->tid, s->tgid, s});
+    }
+  }
+}
+
+void Timeline::add_moves(const Slab& slab) {
+  for (const wst_migrate& move : slab.records.migrations) {
+    if (time(move.h.ts) < slab.from) continue;
+    moves_.push_back(&move);
+  }
+  for (const wst_migrate& move : slab.later.moves) moves_.push_back(&move);
+  for (const wst_migrate* move : moves_) {
+    const auto thread = next_.threads.find(move->tid);
+    if (thread == next_.threads.end() || !thread->second.wait) continue;
+    const wst_wait& wait = *thread->second.wait;
+    if (move->h.ts >= wait.out_ns && move->h.ts <= wait.h.ts) next_.moves.push_back(*move);
+  }
+  for (const wst_migrate& move : slab.moved_before) moves_.push_back(&move);
+  std::stable_sort(moves_.begin(), moves_.end(), [](const wst_migrate* a, const wst_migrate* b) {
+    return std::pair(a->tid, a->h.ts) < std::pair(b->tid, b->h.ts);
+  });
+}
+
+void Timeline::add_pollsets(const Slab& slab) {
+  for (const wst_pollset& set : slab.records.pollsets) {
+    if (time(set.h.ts) >= slab.from) pollsets_.push_back(&set);
+  }
+  for (const wst_pollset& set : slab.later.pollsets) pollsets_.push_back(&set);
+  for (const wst_pollset* set : pollsets_) {
+    const auto thread = next_.threads.find(set->tid);
+    if (thread != next_.threads.end() && thread->second.wait &&
+        thread->second.wait->out_ns == set->out_ns)
+      next_.pollsets.push_back(*set);
+  }
+  std::stable_sort(pollsets_.begin(), pollsets_.end(),
+                   [](const wst_pollset* a, const wst_pollset* b) {
+                     return std::pair(a->tid, a->out_ns) < std::pair(b->tid, b->out_ns);
+                   });
 }
 
 std::span<const Piece> Timeline::thread(model::Tid tid) const {
@@ -142,14 +170,6 @@ const Piece* Timeline::before(model::Tid tid, TimeNs t) const {
   return &*it;
 }
 
-const Piece* Timeline::at(model::Tid tid, TimeNs t) const {
-  const auto pieces = thread(tid);
-  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
-                                   [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
-  if (it == pieces.end() || it->at.lo > t) return nullptr;
-  return &*it;
-}
-
 TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
   const auto pieces = thread(tid);
   const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
@@ -159,14 +179,16 @@ TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
 
 std::vector<Queue> Timeline::queues(const wst_wait& wait, Interval at) const {
   if (!(wait.flags & WST_WAIT_MIGRATED)) return {{at, wait.h.cpu}};
-  const auto found = moves_.find(wait.tid);
-  if (found == moves_.end()) return {};
+  const auto first = std::lower_bound(
+      moves_.begin(), moves_.end(), std::pair(wait.tid, wait.out_ns),
+      [](const wst_migrate* m, const auto& key) { return std::pair(m->tid, m->h.ts) < key; });
   std::vector<Queue> queues;
   TimeNs from = at.lo;
   bool complete = false;
-  for (const wst_migrate* move : found->second) {
+  for (auto next = first; next != moves_.end() && (*next)->tid == wait.tid; ++next) {
+    const wst_migrate* move = *next;
     const TimeNs t = time(move->h.ts);
-    if (t < time(wait.out_ns) || t > time(wait.h.ts)) continue;
+    if (t > time(wait.h.ts)) break;
     complete = move->to_cpu == wait.h.cpu;
     if (t <= from) continue;
     if (from < at.hi) queues.push_back({{from, std::min(t, at.hi)}, move->from_cpu});
@@ -186,6 +208,15 @@ std::span<const Slice> Timeline::ran_on(std::uint32_t cpu, Interval at) const {
   auto last = first;
   while (last != slices.end() && last->at.lo < at.hi) ++last;
   return {first, last};
+}
+
+const wst_pollset* Timeline::pollset(const wst_wait& wait) const {
+  const auto found = std::lower_bound(
+      pollsets_.begin(), pollsets_.end(), std::pair(wait.tid, wait.out_ns),
+      [](const wst_pollset* s, const auto& key) { return std::pair(s->tid, s->out_ns) < key; });
+  if (found == pollsets_.end() || (*found)->tid != wait.tid || (*found)->out_ns != wait.out_ns)
+    return nullptr;
+  return *found;
 }
 
 }  // namespace whystall::timeline

@@ -183,7 +183,7 @@ void Walker::not_woken(const wst_wait& wait, Interval at) {
 /// taken to be for whoever ended the thread's last one on the same file; one for many, and one that
 /// somebody outside ended, may be for a request.
 void Walker::still_blocked(const wst_wait& wait, Interval at) {
-  const wst_wait* last = last_alike(wait);
+  const wst_wait* last = walks_.open_waits.last_alike(wait);
   if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
     const Confidence sure = walks_.demand.still_awaited(wait);
     if (sure != Confidence::kUnknown)
@@ -206,22 +206,6 @@ void Walker::still_blocked(const wst_wait& wait, Interval at) {
   unknown(at, wait.tid, Reason::kStillBlocked);
 }
 
-const wst_wait* Walker::last_alike(const wst_wait& wait) const {
-  constexpr int kMost = 1000;
-  const auto pieces = timeline_.thread(wait.tid);
-  int looked = 0;
-  for (auto piece = pieces.rbegin(); piece != pieces.rend() && looked < kMost; ++piece, looked++) {
-    const wst_wait* last = piece->wait;
-    if (piece->state != State::kBlocked || last->ino != wait.ino || last->dev != wait.dev ||
-        last->nr != wait.nr || wait.file_kind == WST_FILE_NONE)
-      continue;
-    const bool by_task =
-        last->waker_context == WST_CTX_TASK || last->waker_context == WST_CTX_LOCALNET;
-    if ((last->flags & WST_WAIT_WOKEN) && by_task) return last;
-  }
-  return nullptr;
-}
-
 void Walker::follow_waker(const wst_wait& wait, Interval at) {
   const Tid waker = wait.waker_tid;
   if (is_kernel(waker)) {
@@ -229,12 +213,11 @@ void Walker::follow_waker(const wst_wait& wait, Interval at) {
     return unknown(at, wait.tid, wait.nr < 0 ? Reason::kPageFault : Reason::kKernelWorker);
   }
   if (waker == wait.tid) return unknown(at, wait.tid, Reason::kNoWake);
-  if (timeline_.before(waker, at.hi) == nullptr && wait.waker_tgid != wait.tgid) {
-    // Another process, whose own past was not recorded: the chain ends at its name.
-    const Cause cause = is_wait_for_child(wait.nr) ? Cause::kIpcChild : Cause::kIpcWorker;
-    return emit(at, cause, worse(confidence_, Confidence::kLikely), {.pid = wait.waker_tgid});
+  Edge edge = edge_of(wait);
+  if (wait.waker_tgid != wait.tgid) {
+    edge.process = is_wait_for_child(wait.nr) ? Cause::kIpcChild : Cause::kIpcWorker;
+    edge.pid = wait.waker_tgid;
   }
-  const Edge edge = edge_of(wait);
   // Who lets a lock of the kernel go had it at the end, not surely all the time.
   const Bound bound(*this,
                     edge.lock == Cause::kLockKernel ? Confidence::kLikely : Confidence::kProven);
@@ -246,10 +229,11 @@ Edge Walker::edge_of(const wst_wait& wait) const {
   const MutexEvidence evidence = lock_evidence(wait);
   if (evidence != MutexEvidence::kNone) {
     const bool sure = evidence == MutexEvidence::kCommand || evidence == MutexEvidence::kOwner;
-    return {Cause::kLockUser, sure, wait.args[0]};
+    return {.lock = Cause::kLockUser, .sure = sure, .address = wait.args[0]};
   }
-  if (walks_.interpreter_locks.is_one(wait)) return {Cause::kLockGil, false, wait.args[0]};
-  if (held_by_a_task(wait)) return {Cause::kLockKernel, false, 0};
+  if (walks_.interpreter_locks.is_one(wait))
+    return {.lock = Cause::kLockGil, .address = wait.args[0]};
+  if (held_by_a_task(wait)) return {.lock = Cause::kLockKernel};
   return {};
 }
 

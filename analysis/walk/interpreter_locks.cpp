@@ -17,6 +17,8 @@ constexpr DurationNs kEarlyNs = 50'000;
 constexpr DurationNs kLateNs = 500'000;
 /// One wait of that length may be chance.
 constexpr int kLeast = 2;
+/// Of a recording that lies; an interpreter has one.
+constexpr std::size_t kMostWords = 100'000;
 
 bool ran_out_after_interval(const wst_wait& wait) {
   if (wait.nr != WST_NR_FUTEX || !(wait.flags & WST_WAIT_WOKEN) ||
@@ -36,7 +38,18 @@ InterpreterLocks::Word InterpreterLocks::word_of(const wst_wait& wait) {
   return {wait.tgid, wait.args[0] & ~std::uint64_t{7}};
 }
 
-InterpreterLocks::InterpreterLocks(const model::Recording& recording) {
+void InterpreterLocks::see(const model::Recording& records) {
+  for (const wst_wait& wait : records.waits) {
+    if (!ran_out_after_interval(wait)) continue;
+    const auto known = expired_.find(word_of(wait));
+    if (known != expired_.end())
+      known->second++;
+    else if (expired_.size() < kMostWords)
+      expired_[word_of(wait)] = 1;
+  }
+}
+
+void InterpreterLocks::finish(const model::Recording& recording) {
   std::set<model::Pid> pythons;
   for (const auto* list : {&recording.meta.targets, &recording.meta.device_processes}) {
     for (const model::TargetProcess& process : *list) {
@@ -46,11 +59,8 @@ InterpreterLocks::InterpreterLocks(const model::Recording& recording) {
   for (const auto& [tid, task] : recording.tasks) {
     if (tid == task.pid && is_python(task.comm)) pythons.insert(task.pid);
   }
-  std::map<Word, int> counts;
-  for (const wst_wait& wait : recording.waits) {
-    if (ran_out_after_interval(wait) && pythons.contains(wait.tgid) &&
-        ++counts[word_of(wait)] >= kLeast)
-      locks_.insert(word_of(wait));
+  for (const auto& [word, count] : expired_) {
+    if (count >= kLeast && pythons.contains(word.pid)) locks_.insert(word);
   }
 }
 

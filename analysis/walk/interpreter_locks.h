@@ -15,7 +15,10 @@ namespace whystall::walk {
 /// 5 ms, too, and other intervals can be set: where the signs are missing it is a lock like any.
 class InterpreterLocks {
  public:
-  explicit InterpreterLocks(const model::Recording& recording);
+  /// Takes the waits of a part of the recording.
+  void see(const model::Recording& records);
+  /// After the last part: keeps the words of processes that `recording` says are Python's.
+  void finish(const model::Recording& recording);
 
   /// Whether the futex word that `wait` is on is one.
   bool is_one(const wst_wait& wait) const;
@@ -28,6 +31,7 @@ class InterpreterLocks {
   };
   static Word word_of(const wst_wait& wait);
 
+  std::map<Word, int> expired_;  // waits on it that ran out after the interval
   std::set<Word> locks_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "model/recording.h"
@@ -13,17 +13,14 @@ class Polling {
  public:
   explicit Polling(const model::Recording& recording);
 
-  /// Whether thread `tid` gave the CPU away (sched_yield) or told it that it only waits (the
-  /// instruction `pause`) in at least half of the samples in and around `at`. False when there are
-  /// none. In the driver's own code it is the driver that waits.
-  bool polls(model::Tid tid, model::Interval at) const;
+  /// When thread `tid` gave the CPU away (sched_yield) or told it that it only waits (the
+  /// instruction `pause`) in at least half of the samples around the instant, those in the driver's
+  /// own code left out. By time, disjoint.
+  const std::vector<model::Interval>& times(model::Tid tid) const;
+  bool polls(model::Tid tid, model::TimeNs at) const;
 
  private:
-  struct Sample {
-    model::TimeNs at;
-    bool polls;
-  };
-  std::map<model::Tid, std::vector<Sample>> threads_;  // by time
+  std::unordered_map<model::Tid, std::vector<model::Interval>> threads_;
 };
 
 }  // namespace whystall::walk

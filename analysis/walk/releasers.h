@@ -10,23 +10,26 @@
 
 namespace whystall::walk {
 
-/// Who ended a wait that left no wake-up, because the waiting thread never slept.
+/// Whom a thread waits for that never sleeps, so that no wake-up tells.
 class Releasers {
  public:
   /// All must outlive it.
   Releasers(const model::Recording& recording, const timeline::Timeline& timeline,
             const Polling& polling);
 
-  struct Released {
+  struct Part {
+    model::Interval at;
     model::Tid tid = 0;  // 0: cannot be told
-    model::TimeNs until = 0;
   };
 
-  /// By elimination: of the other threads of the process, the one that ran last before the end of
-  /// `at` without polling itself, and until when. Not told when several were on the CPU then.
-  Released of(model::Pid pid, model::Tid waiting, model::Interval at) const;
+  /// By elimination, for each instant: the only other thread of the process that is at work then,
+  /// on the CPU, waiting for one, or for a file. Those that poll, too, sleep, or wait for somebody
+  /// are not. Covers `at`, by time.
+  std::vector<Part> of(model::Pid pid, model::Tid waiting, model::Interval at) const;
 
  private:
+  void add_busy(model::Tid tid, model::Interval at, std::vector<Part>& busy) const;
+
   const timeline::Timeline& timeline_;
   const Polling& polling_;
   std::map<model::Pid, std::vector<model::Tid>> threads_;

@@ -5,15 +5,34 @@
 
 namespace whystall::walk {
 
+namespace {
+
+Waits waits_of(const model::Recording& recording) {
+  Waits waits;
+  waits.see(recording);
+  return waits;
+}
+
+}  // namespace
+
 Walks::Walks(const model::Recording& all, const timeline::Timeline& states)
-    : recording(all),
+    : Walks(std::make_unique<const Facts>(all, waits_of(all)), states) {}
+
+Walks::Walks(std::unique_ptr<const Facts> own, const timeline::Timeline& states)
+    : Walks(*own, states) {
+  own_ = std::move(own);
+}
+
+Walks::Walks(const Facts& facts, const timeline::Timeline& states)
+    : recording(facts.recording),
       timeline(states),
-      calls(all),
-      polling(all),
-      demand(all),
-      interpreter_locks(all),
-      ends(all),
-      releasers(all, states, polling) {}
+      calls(facts.calls),
+      polling(facts.polling),
+      demand(facts.demand),
+      ends(facts.ends),
+      open_waits(facts.waits.open),
+      interpreter_locks(facts.waits.interpreter_locks),
+      releasers(facts.recording, states, facts.polling) {}
 
 std::vector<model::Leaf> Walks::walk(const gaps::Gap& gap) const {
   Walker walker(*this, gap.confidence);

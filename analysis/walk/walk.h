@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gaps/gaps.h"
@@ -9,11 +11,40 @@
 #include "walk/demand.h"
 #include "walk/driver_calls.h"
 #include "walk/interpreter_locks.h"
+#include "walk/open_waits.h"
 #include "walk/other_ends.h"
 #include "walk/polling.h"
 #include "walk/releasers.h"
 
 namespace whystall::walk {
+
+/// What the walk must know of all waits of the recording.
+struct Waits {
+  /// Takes the records of a part of the recording. Parts come from the last to the first.
+  void see(const model::Recording& records) {
+    open.see(records);
+    interpreter_locks.see(records);
+  }
+
+  OpenWaits open;
+  InterpreterLocks interpreter_locks;
+};
+
+/// What the walk must know of the whole recording, which must outlive it.
+struct Facts {
+  /// Of `recording`, its driver calls, samples and ends are read, and what describes it.
+  Facts(const model::Recording& all, Waits seen)
+      : recording(all), calls(all), polling(all), demand(all), ends(all), waits(std::move(seen)) {
+    waits.interpreter_locks.finish(all);
+  }
+
+  const model::Recording& recording;
+  DriverCalls calls;
+  Polling polling;
+  Demand demand;
+  OtherEnds ends;
+  Waits waits;
+};
 
 /// Walks back from the call that ended a gap and says what each of its nanoseconds was spent on
 /// (the path view).
@@ -27,22 +58,35 @@ namespace whystall::walk {
 ///
 /// Inside a driver call that waits or takes long, being on the CPU is no work: it is that call's.
 ///
+/// What an instant is charged to depends on no other one, so that a gap may be cut anywhere and its
+/// parts walked one by one.
+///
 /// The leaves are in time order, do not overlap, and sum to the gap exactly. A gap's own confidence
 /// bounds theirs.
 class Walks {
  public:
   /// Both must outlive it.
   Walks(const model::Recording& recording, const timeline::Timeline& timeline);
+  /// The same for a part of a recording: `timeline` is that of the part. All must outlive it.
+  Walks(const Facts& facts, const timeline::Timeline& timeline);
 
+  /// The gap must lie in the timeline's part.
   std::vector<model::Leaf> walk(const gaps::Gap& gap) const;
 
+ private:
+  Walks(std::unique_ptr<const Facts> own, const timeline::Timeline& timeline);
+
+  std::unique_ptr<const Facts> own_;
+
+ public:
   const model::Recording& recording;
   const timeline::Timeline& timeline;
-  const DriverCalls calls;
-  const Polling polling;
-  const Demand demand;
-  const InterpreterLocks interpreter_locks;
-  const OtherEnds ends;
+  const DriverCalls& calls;
+  const Polling& polling;
+  const Demand& demand;
+  const OtherEnds& ends;
+  const OpenWaits& open_waits;
+  const InterpreterLocks& interpreter_locks;
   const Releasers releasers;
 };
 

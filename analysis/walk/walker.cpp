@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "timeline/pieces.h"
-
 namespace whystall::walk {
 
 using model::Cause;
@@ -23,8 +21,8 @@ using timeline::State;
 namespace {
 
 constexpr std::size_t kMaxDepth = 16;
-/// What a thread does on its way from asking somebody for something to waiting for the answer.
-constexpr model::DurationNs kWayToWaitNs = 200'000;
+/// Within this the order of waits that were added up is not told.
+constexpr model::DurationNs kMixRoundNs = 1'000'000;
 
 }  // namespace
 
@@ -40,7 +38,11 @@ void Walker::walk(Tid tid, Interval at, Edge edge) {
     const Piece* piece = timeline_.before(tid, hi);
     if (!piece) {
       const TimeNs lo = std::max(at.lo, timeline_.covered_until(tid, hi - 1));
-      unknown({lo, hi}, tid, Reason::kNoRecord);
+      chain_.back() = {tid, -1, WST_FILE_NONE, {lo, hi}};
+      if (edge.process != Cause::kUnknown)
+        ends_at_process({lo, hi}, edge);
+      else
+        unknown({lo, hi}, tid, Reason::kNoRecord);
       hi = lo;
       continue;
     }
@@ -77,7 +79,7 @@ void Walker::step(Tid tid, const Piece& piece, Interval at, Edge edge) {
     case State::kRunnable:
       return runnable(piece, at);
     case State::kMixed:
-      return mixed(tid, *piece.mix, at, edge);
+      return mixed(tid, piece, at, edge);
     case State::kBlocked: {
       hop.nr = piece.wait->nr;
       hop.file_kind = piece.wait->file_kind;
@@ -89,22 +91,34 @@ void Walker::step(Tid tid, const Piece& piece, Interval at, Edge edge) {
 
 void Walker::running(Tid tid, Interval at, Edge edge) {
   if (call_) return inside_driver(tid, at);
-  if (walks_.polling.polls(tid, at)) return polling(tid, at);
+  const auto& times = walks_.polling.times(tid);
+  auto next = std::lower_bound(times.begin(), times.end(), at.lo,
+                               [](const Interval& i, TimeNs t) { return i.hi <= t; });
+  TimeNs done = at.lo;
+  for (; next != times.end() && next->lo < at.hi; ++next) {
+    const Interval part{std::max(done, next->lo), std::min(at.hi, next->hi)};
+    computing(tid, {done, part.lo}, edge);
+    polling(tid, part);
+    done = part.hi;
+  }
+  computing(tid, {done, at.hi}, edge);
+}
+
+void Walker::computing(Tid tid, Interval at, Edge edge) {
   if (edge.lock != Cause::kUnknown) return lock_leaf(at, tid, edge, false);
   emit(at, Cause::kCpuBusy, confidence_, {.tid = tid, .pid = pid_of(tid)});
 }
 
-/// A wait without a sleep leaves no wake-up. Where one other thread of the process alone can have
-/// ended it, that one is taken to have; until it did, it was what was waited for.
+/// A wait without a sleep leaves no wake-up. Where one other thread of the process alone is at
+/// work, that one is what is waited for.
 void Walker::polling(Tid tid, Interval at) {
   const Bound bound(*this, Confidence::kEstimated);
-  const auto released = walks_.releasers.of(pid_of(tid), tid, at);
-  TimeNs done = at.lo;
-  if (released.tid != 0 && released.until > at.lo) {
-    done = std::min(released.until, at.hi);
-    walk(released.tid, {at.lo, done}, {});
+  for (const Releasers::Part& part : walks_.releasers.of(pid_of(tid), tid, at)) {
+    if (part.tid != 0)
+      walk(part.tid, part.at, {});
+    else
+      emit(part.at, Cause::kWaitPolling, confidence_, {.tid = tid, .pid = pid_of(tid)});
   }
-  emit({done, at.hi}, Cause::kWaitPolling, confidence_, {.tid = tid, .pid = pid_of(tid)});
 }
 
 /// What time inside a driver call is charged to.
@@ -129,28 +143,16 @@ void Walker::runnable(const Piece& piece, Interval at) {
   }
   const auto queues = timeline_.queues(wait, at);
   if (queues.empty()) return waiting_for_cpu(wait, at);
-  for (const timeline::Queue& queue : queues) who_ran(wait, queue.cpu, queue.at);
-}
-
-/// The wait for another thread that the thread of `wait`, when it got the CPU back, began at once;
-/// null: none.
-const wst_wait* Walker::about_to_wait(const wst_wait& wait) const {
-  if (wait.flags & WST_WAIT_BLOCKED) return nullptr;
-  const Piece* next = timeline_.at(wait.tid, timeline::time(wait.h.ts));
-  if (next && next->state == State::kRunning) {
-    if (next->at.hi - timeline::time(wait.h.ts) > kWayToWaitNs) return nullptr;
-    next = timeline_.at(wait.tid, next->at.hi);
-  }
-  const bool waits = next && next->state == State::kBlocked &&
-                     (next->wait->flags & WST_WAIT_WOKEN) &&
-                     next->wait->waker_context == WST_CTX_TASK;
-  return waits && is_target(next->wait->waker_tid) ? next->wait : nullptr;
+  for (const timeline::Queue& queue : queues) who_ran(piece, queue.cpu, queue.at);
 }
 
 /// A thread that wakes another is often preempted by it before it can go to sleep. As far as its
 /// own side ran then, it already waited for that one, and lost no CPU time.
-void Walker::who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at) {
-  const wst_wait* next = about_to_wait(wait);
+void Walker::who_ran(const Piece& piece, std::uint32_t cpu, Interval at) {
+  const wst_wait& wait = *piece.wait;
+  const wst_wait* next = piece.leads_to;
+  const bool waits = next && (next->flags & WST_WAIT_WOKEN) &&
+                     next->waker_context == WST_CTX_TASK && is_target(next->waker_tid);
   TimeNs done = at.lo;
   for (const auto& slice : timeline_.ran_on(cpu, at)) {
     const Interval part{std::max(done, slice.at.lo), std::min(at.hi, slice.at.hi)};
@@ -158,7 +160,7 @@ void Walker::who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at) {
     waiting_for_cpu(wait, {done, part.lo});
     done = part.hi;
     const bool own = slice.pid == wait.tgid || is_target_process(slice.pid);
-    if (next && own) {
+    if (waits && own) {
       const Bound bound(*this, Confidence::kLikely);
       follow_waker(*next, part);
       continue;
@@ -177,18 +179,28 @@ void Walker::waiting_for_cpu(const wst_wait& wait, Interval at) {
   emit(at, Cause::kCpuWaiting, confidence_, {.tid = wait.tid, .pid = wait.tgid});
 }
 
-/// Only the amounts are known: each gets its part of the interval, laid out one after the other.
-void Walker::mixed(Tid tid, const timeline::Mix& mix, Interval at, Edge edge) {
+/// Only the amounts are known. They are laid out one after the other, as if the same came again
+/// each millisecond, so that any part of the time gets its part of each.
+void Walker::mixed(Tid tid, const Piece& piece, Interval at, Edge edge) {
   const Bound bound(*this, Confidence::kEstimated);
-  TimeNs done = at.lo;
+  const timeline::Mix& mix = *piece.mix;
+  const model::DurationNs rounds = (mix.length + kMixRoundNs - 1) / kMixRoundNs;
+  const model::DurationNs round = (mix.length + rounds - 1) / rounds;
+  TimeNs begin = at.lo - (at.lo - piece.mix_begin) % round;
+  for (; begin < at.hi; begin += round) mixed_round(tid, mix, {begin, begin + round}, at, edge);
+}
+
+void Walker::mixed_round(Tid tid, const timeline::Mix& mix, Interval round, Interval at,
+                         Edge edge) {
+  TimeNs done = round.lo;
   auto take = [&](model::DurationNs amount) {
     // Both fit a long double's mantissa, their product does not fit 64 bits.
     const auto part = static_cast<model::DurationNs>(static_cast<long double>(amount) *
-                                                     static_cast<long double>(at.length()) /
+                                                     static_cast<long double>(round.length()) /
                                                      static_cast<long double>(mix.length));
-    const Interval interval{done, std::min(at.hi, done + part)};
+    const Interval interval{done, std::min(round.hi, done + part)};
     done = interval.hi;
-    return interval;
+    return Interval{std::max(interval.lo, at.lo), std::min(interval.hi, at.hi)};
   };
   for (const timeline::Share& share : mix.shares) {
     if (const Interval part = take(share.blocked); part.length() > 0)
@@ -196,7 +208,16 @@ void Walker::mixed(Tid tid, const timeline::Mix& mix, Interval at, Edge edge) {
     if (const Interval part = take(share.runnable); part.length() > 0)
       step(tid, {part, State::kRunnable, share.wait}, part, edge);
   }
-  if (done < at.hi) step(tid, {{done, at.hi}, State::kRunning, nullptr}, {done, at.hi}, edge);
+  const Interval rest{std::max(done, at.lo), std::min(round.hi, at.hi)};
+  if (rest.length() > 0) step(tid, {rest, State::kRunning, nullptr}, rest, edge);
+}
+
+/// Another process, whose own past was not recorded there: the chain ends at its name.
+void Walker::ends_at_process(Interval at, Edge edge) {
+  const model::Hop last = chain_.back();
+  chain_.pop_back();
+  emit(at, edge.process, worse(confidence_, Confidence::kLikely), {.pid = edge.pid});
+  chain_.push_back(last);
 }
 
 void Walker::lock_leaf(Interval at, Tid holder, Edge edge, bool slept) {

@@ -16,6 +16,9 @@ struct Edge {
   model::Cause lock = model::Cause::kUnknown;  // one of lock.*; unknown: for no lock
   bool sure = false;                           // that this thread held it all the time
   std::uint64_t address = 0;                   // of the lock's word; 0: the kernel's own
+  /// Where its past is not recorded the chain ends at its process; unknown: it is the same process.
+  model::Cause process = model::Cause::kUnknown;
+  model::Pid pid = 0;
 };
 
 /// One walk: see Walks. What a thread did is told in walker.cpp, what it waited for in blocked.cpp.
@@ -39,13 +42,15 @@ class Walker {
                                 Edge edge);
   void step(model::Tid tid, const timeline::Piece& piece, Interval at, Edge edge);
   void running(model::Tid tid, Interval at, Edge edge);
+  void computing(model::Tid tid, Interval at, Edge edge);
   void polling(model::Tid tid, Interval at);
   void inside_driver(model::Tid tid, Interval at);
   void runnable(const timeline::Piece& piece, Interval at);
-  void who_ran(const wst_wait& wait, std::uint32_t cpu, Interval at);
-  const wst_wait* about_to_wait(const wst_wait& wait) const;
+  void who_ran(const timeline::Piece& piece, std::uint32_t cpu, Interval at);
   void waiting_for_cpu(const wst_wait& wait, Interval at);
-  void mixed(model::Tid tid, const timeline::Mix& mix, Interval at, Edge edge);
+  void mixed(model::Tid tid, const timeline::Piece& piece, Interval at, Edge edge);
+  void mixed_round(model::Tid tid, const timeline::Mix& mix, Interval round, Interval at,
+                   Edge edge);
 
   void blocked(const timeline::Piece& piece, Interval at, Edge edge);
   bool for_a_file(const wst_wait& wait, bool faulted, Interval at);
@@ -57,10 +62,10 @@ class Walker {
   void follow_waker(const wst_wait& wait, Interval at);
   Edge edge_of(const wst_wait& wait) const;
   MutexEvidence lock_evidence(const wst_wait& wait) const;
-  const wst_wait* last_alike(const wst_wait& wait) const;
   bool waits_for_device(const wst_wait& wait) const;
   bool held_by_a_task(const wst_wait& wait) const;
 
+  void ends_at_process(Interval at, Edge edge);
   void lock_leaf(Interval at, model::Tid holder, Edge edge, bool slept);
   void unknown(Interval at, model::Tid tid, model::Reason reason);
   void emit(Interval at, model::Cause cause, Confidence confidence, const model::Object& object);

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   const timeline::Timeline timeline(*recording);
-  const evidence::Evidence found = evidence::find_evidence(*recording, timeline);
+  const evidence::Evidence found = evidence::find_evidence(*recording, {*recording, timeline});
   std::puts(ordered_json({{"window", interval(found.window)},
                           {"submits", found.submits},
                           {"syncs", found.syncs},

@@ -35,7 +35,7 @@ class Devices : public ::testing::Test {
   std::vector<gaps::Device> devices() const {
     const auto recording = b.build();
     const timeline::Timeline timeline(recording);
-    return gaps::find_gaps(recording, evidence::find_evidence(recording, timeline));
+    return gaps::find_gaps(recording, evidence::find_evidence(recording, {recording, timeline}));
   }
 
   RecordingBuilder b;

@@ -70,7 +70,7 @@ class Schedule {
     program_.run();
     recording_ = program_.kernel().recording();
     const timeline::Timeline timeline(recording_);
-    evidence_ = find_evidence(recording_, timeline);
+    evidence_ = find_evidence(recording_, {recording_, timeline});
   }
 
   const testing::Traits& traits() const { return program_.traits(); }

@@ -50,7 +50,7 @@ class FindEvidence : public ::testing::Test {
   Evidence evidence() const {
     const auto recording = b.build();
     const timeline::Timeline timeline(recording);
-    return find_evidence(recording, timeline);
+    return find_evidence(recording, {recording, timeline});
   }
   /// What is known of the context with this place.
   Found known(std::size_t context = 0) const {

@@ -20,7 +20,7 @@ Waited waited(const RecordingBuilder& builder, std::uint64_t stolen_ns = 0, bool
   model::Recording recording = builder.build();
   recording.api.back().stolen_ns = stolen_ns;
   const timeline::Timeline timeline(recording);
-  return how_it_waited(recording.api.back(), timeline, stealing);
+  return how_it_waited(recording.api.back(), {recording, timeline}, stealing);
 }
 
 RecordingBuilder with_thread() {
@@ -79,7 +79,7 @@ TEST(Pending, WhatIsAskedAfterTheCallsWereGivenUpMayBeAboutUnseenWork) {
   model::Recording recording = b.build();
   recording.meta.api_until_ns = 30_ms;
   const timeline::Timeline timeline(recording);
-  const Evidence found = find_evidence(recording, timeline);
+  const Evidence found = find_evidence(recording, {recording, timeline});
   for (const Stretch& s : found.contexts.at(0).stretches) EXPECT_EQ(s.state, State::kNotKnown);
 }
 

@@ -162,7 +162,8 @@ TEST(TimelineMerge, TimedRewaitsOnOneWordAreOneWaitThatEndsWithTheLastWakeUp) {
                                   {7_ms, 8_ms, kRunnable},
                                   {8_ms, 13_ms, kBlocked, true},
                                   {13_ms, 14_ms, kRunnable},
-                                  {14_ms, 17_ms, kBlocked, true},
+                                  {14_ms, 14_ms + 50_us, kBlocked, true},
+                                  {14_ms + 50_us, 17_ms, kBlocked},
                                   {17_ms, 18_ms, kRunnable}}))
       << "time waiting for a CPU stays what it is";
   const auto recording = b.build();
@@ -187,7 +188,8 @@ TEST(TimelineMerge, AgainByTheSameTaskIsOneWaitOnlyIfNothingWasDoneInBetween) {
     RecordingBuilder b;
     b.blocked(kThread, 1_ms, 2_ms, 7_ms, 7_ms).for_word(kWord).woken_by(41, 1);
     b.blocked(kThread, 7_ms, 7_ms + ran, 9_ms, 9_ms).for_word(kWord).woken_by(41, 1);
-    EXPECT_EQ(pieces_of(b).back().merged, merged) << ran;
+    EXPECT_EQ(pieces_of(b)[1].merged, merged) << ran;
+    EXPECT_FALSE(pieces_of(b).back().merged) << "the last one is what its own record says";
   }
 }
 

@@ -198,13 +198,15 @@ class WalkGil : public WalkCauses {
 
 TEST_F(WalkGil, IsNamedWithItsHolder) {
   wants_lock(kMain, "python3");
-  EXPECT_EQ(texts(10_ms, 52_ms), (Texts{"10..52 lock.gil likely"}));
+  EXPECT_EQ(texts(10_ms, 52_ms),
+            (Texts{"10..50+800000ns lock.gil likely", "50+800000ns..52 lock.gil likely"}));
   EXPECT_EQ(leaf_at(30_ms, 10_ms, 52_ms).object.tid, kWorker);
 }
 
 TEST_F(WalkGil, IsNotNamedInAnotherProgram) {
   wants_lock(kMain, "server");
-  EXPECT_EQ(texts(10_ms, 52_ms), (Texts{"10..52 cpu.busy likely"}));
+  EXPECT_EQ(texts(10_ms, 52_ms),
+            (Texts{"10..50+800000ns cpu.busy likely", "50+800000ns..52 cpu.busy proven"}));
 }
 
 /// Main spins from 10 to 50 ms until the worker, which reads, lets it go on.
@@ -249,7 +251,7 @@ TEST_F(WalkCauses, ATimedPollThatIsTriedAgainIsOneWait) {
     polls(at, at + 9_ms + 980_us).woken_in(WST_CTX_TIMER);
   }
   polls(40_ms, 50_ms).woken_by(kWorker, kMain);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 cpu.busy likely"}));
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..40 cpu.busy likely", "40..50 cpu.busy proven"}));
 }
 
 }  // namespace

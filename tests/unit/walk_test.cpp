@@ -226,11 +226,12 @@ TEST_F(Walk, PollAndSelectOnNothingAreSleeps) {
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..30 wait.sleep proven", "30..50 wait.sleep proven"}));
 }
 
-TEST_F(Walk, MergedWaitsAreLikely) {
+TEST_F(Walk, WaitsThatGoOnWithAnotherAreLikely) {
   b.blocked(kMain, 5_ms, 10_ms, 30_ms).for_word(kLock).woken_in(WST_CTX_TIMER);
   b.blocked(kMain, 30_ms, 30_ms + 50_us, 50_ms).for_word(kLock).woken_by(kWorker, kMain);
   b.running(kWorker, 5_ms, 60_ms);
-  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 cpu.busy likely"}));
+  EXPECT_EQ(texts(10_ms, 50_ms),
+            (Texts{"10..30+50000ns cpu.busy likely", "30+50000ns..50 cpu.busy proven"}));
 }
 
 TEST_F(Walk, MergingOneWaitDoesNotWeakenTheNext) {
@@ -239,7 +240,8 @@ TEST_F(Walk, MergingOneWaitDoesNotWeakenTheNext) {
   b.running(kMain, 30_ms, 60_ms);
   b.running(kWorker, 5_ms, 60_ms);
   EXPECT_EQ(texts(5_ms, 50_ms),
-            (Texts{"5..10 cpu.busy proven", "10..30 cpu.busy likely", "30..50 cpu.busy proven"}));
+            (Texts{"5..10 cpu.busy proven", "10..20+50000ns cpu.busy likely",
+                   "20+50000ns..30 cpu.busy proven", "30..50 cpu.busy proven"}));
 }
 
 TEST_F(Walk, ALikelyGapHasNoProvenCause) {

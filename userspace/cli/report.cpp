@@ -11,7 +11,7 @@
 
 #include "commands.h"
 #include "ledger/ledger.h"
-#include "load/load.h"
+#include "load/file_source.h"
 #include "output/output.h"
 
 namespace whystall::cli {
@@ -69,9 +69,11 @@ int write_out(const std::string& text, const std::string& path) {
 }
 
 int print_report(const std::string& file, Format format, const std::string& path) {
-  auto recording = load::load_recording(file);
-  if (!recording) return fail(recording.error());
-  const model::Diagnosis diagnosis = ledger::diagnose(*recording);
+  auto source = load::open_source(file);
+  if (!source) return fail(source.error());
+  const auto found = ledger::diagnose(**source);
+  if (!found) return fail(found.error());
+  const model::Diagnosis& diagnosis = found.value();
   output::TextStyle style = path.empty() ? style_of_terminal() : output::TextStyle{};
   const std::string text = format == Format::kJson ? output::render_json(diagnosis)
                                                    : output::render_text(diagnosis, style);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,12 +13,15 @@
 #include "base/result.h"
 #include "recording/format.h"
 
+struct ZSTD_DCtx_s;
+
 namespace whystall::recording {
 
 struct Chunk {
-  ChunkClass chunk_class;
+  ChunkClass chunk_class = ChunkClass::kMeta;
   std::vector<std::byte> bytes;
-  std::uint32_t count;
+  std::uint32_t count = 0;
+  std::uint64_t at = 0;  // where it lies in the file
 };
 
 /// What a reader met and passed over.
@@ -40,16 +44,28 @@ class Reader {
   /// The next chunk of records or meta; nothing at the end of the file. A damaged chunk is counted
   /// and skipped.
   std::optional<Chunk> next();
+  /// The same, into a chunk whose room is used again. False: at the end of the file.
+  bool next(Chunk& chunk);
+  /// Reads a chunk that next() has given, by its place, a second time; what was next stays so.
+  /// False: it has changed since.
+  bool read_again(std::uint64_t at, Chunk& chunk);
   const ReadStats& stats() const { return stats_; }
   std::uint16_t minor_version() const { return minor_; }
 
  private:
   Reader() = default;
+  struct FreeContext {
+    void operator()(ZSTD_DCtx_s* context) const;
+  };
+
   bool read_exact(void* to, std::size_t bytes);
-  std::optional<std::vector<std::byte>> unpack(const ChunkHeader& header,
-                                               std::vector<std::byte> stored) const;
+  bool read_exact_at(std::uint64_t at, void* to, std::size_t bytes) const;
+  /// What is stored.
+  bool unpack(const ChunkHeader& header, std::vector<std::byte>& raw);
 
   Fd fd_;
+  std::unique_ptr<ZSTD_DCtx_s, FreeContext> zstd_;
+  std::vector<std::byte> stored_;
   std::uint16_t minor_ = 0;
   ReadStats stats_;
 };

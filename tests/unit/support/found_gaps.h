@@ -20,7 +20,7 @@ struct FoundGaps {
 inline FoundGaps find_gaps(const model::Recording& recording) {
   const timeline::Timeline timeline(recording);
   FoundGaps found;
-  found.evidence = evidence::find_evidence(recording, timeline);
+  found.evidence = evidence::find_evidence(recording, {recording, timeline});
   for (const gaps::Device& device : gaps::find_gaps(recording, found.evidence)) {
     found.gaps.insert(found.gaps.end(), device.gaps.begin(), device.gaps.end());
     found.silences.insert(found.silences.end(), device.silences.begin(), device.silences.end());

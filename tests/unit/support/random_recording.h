@@ -29,8 +29,8 @@ class RandomRecording {
         files_.push_back({i, 1, 0});
     }
     if (pick(3) == 0) builder_.whystall_is(kFirst + 50);
-    const bool consistent = pick(3) > 0;
-    for (Tid i = 0; i < threads_; i++) consistent ? live(kFirst + i) : contradict(kFirst + i);
+    consistent_ = pick(3) > 0;
+    for (Tid i = 0; i < threads_; i++) consistent_ ? live(kFirst + i) : contradict(kFirst + i);
     for (std::size_t i = pick(20); i > 0; i--) {
       const TimeNs lo = any_time();
       builder_.slice(static_cast<std::uint32_t>(pick(3)), lo,
@@ -50,6 +50,8 @@ class RandomRecording {
   }
 
   std::mt19937_64& random() { return random_; }
+  /// Whether the waits of the last one could have happened.
+  bool consistent() const { return consistent_; }
 
  private:
   static constexpr Tid kFirst = 100;
@@ -179,6 +181,7 @@ class RandomRecording {
 
   std::mt19937_64 random_;
   RecordingBuilder builder_;
+  bool consistent_ = true;
   std::size_t processes_ = 1;
   Tid threads_ = 1;
   std::vector<model::FileKey> files_;

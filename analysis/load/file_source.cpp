@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/file_source.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "load/believable.h"
+#include "load/loader.h"
+#include "recording/reader.h"
+
+namespace whystall::load {
+
+namespace {
+
+using model::Recording;
+using model::TimeNs;
+
+constexpr TimeNs kFirst = std::numeric_limits<TimeNs>::min();
+constexpr TimeNs kLast = std::numeric_limits<TimeNs>::max();
+
+bool is_state(std::uint8_t kind) {
+  return kind == WST_WAIT || kind == WST_SUMS || kind == WST_SLICE || kind == WST_MIGRATE ||
+         kind == WST_POLLSET;
+}
+
+/// Where a chunk lies that holds states, how many bytes of them, and of what time.
+struct Place {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+  TimeNs first = kLast, last = kFirst;
+};
+
+Place place_of(const recording::Chunk& chunk) {
+  Place place{chunk.at};
+  recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
+    wst_hdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (!is_state(header.kind) || !believable(header.ts)) return;
+    place.bytes += bytes.size();
+    place.first = std::min(place.first, static_cast<TimeNs>(header.ts));
+    place.last = std::max(place.last, static_cast<TimeNs>(header.ts));
+  });
+  return place;
+}
+
+/// Cuts the time so that about as many bytes lie in each part.
+std::vector<TimeNs> cut(std::vector<Place> places, std::uint64_t slab_bytes) {
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return a.first < b.first; });
+  std::vector<TimeNs> begins = {kFirst};
+  std::uint64_t bytes = 0;
+  for (const Place& place : places) {
+    if (bytes >= slab_bytes && place.first > begins.back()) {
+      begins.push_back(place.first);
+      bytes = 0;
+    }
+    bytes += place.bytes;
+  }
+  return begins;
+}
+
+class InMemory final : public Source {
+ public:
+  explicit InMemory(Recording recording) : recording_(std::move(recording)) {}
+  const Recording& whole() const override { return recording_; }
+  std::span<const TimeNs> slabs() const override { return begins_; }
+  Result<const Recording*> states(std::size_t, model::DurationNs) override { return &recording_; }
+
+ private:
+  const Recording recording_;
+  const std::vector<TimeNs> begins_ = {kFirst};
+};
+
+class InFile final : public Source {
+ public:
+  InFile(std::string path, recording::Reader reader, Recording whole, std::vector<Place> places,
+         const SourceLimits& limits)
+      : path_(std::move(path)),
+        reader_(std::move(reader)),
+        whole_(std::move(whole)),
+        places_(std::move(places)),
+        begins_(cut(places_, limits.slab_bytes)),
+        max_memory_(limits.max_memory) {}
+
+  const Recording& whole() const override { return whole_; }
+  std::span<const TimeNs> slabs() const override { return begins_; }
+
+  Result<const Recording*> states(std::size_t slab, model::DurationNs before_ns) override {
+    const TimeNs gone = whole_.stats.dropped_ns > 0 ? whole_.meta.start_ns + 1 : 0;
+    const TimeNs lo = slab == 0 ? gone : std::max(gone, begins_[slab] - before_ns);
+    const TimeNs hi = slab + 1 < begins_.size() ? begins_[slab + 1] : kLast;
+    slab_.waits.clear();
+    slab_.sums.clear();
+    slab_.slices.clear();
+    slab_.migrations.clear();
+    slab_.pollsets.clear();
+    std::uint64_t memory = 0;
+    for (const Place& place : places_) {
+      if (place.last < lo || place.first >= hi) continue;
+      if (!reader_.read_again(place.at, chunk_))
+        return Error{ErrorCode::kUnreadable, path_ + " has changed while it was read"};
+      recording::for_each_record(chunk_.bytes, [&](std::span<const std::byte> bytes) {
+        if (add(bytes, lo, hi)) memory += bytes.size();
+      });
+      if (memory > max_memory_) return too_much_memory(path_, max_memory_);
+    }
+    return &slab_;
+  }
+
+ private:
+  bool add(std::span<const std::byte> bytes, TimeNs lo, TimeNs hi) {
+    wst_hdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (!is_state(header.kind) || !believable(header.ts)) return false;
+    const auto at = static_cast<TimeNs>(header.ts);
+    if (at < lo || at >= hi || !fits(header.kind, bytes)) return false;
+    switch (header.kind) {
+      case WST_WAIT:
+        slab_.waits.push_back(copy_record<wst_wait>(bytes));
+        break;
+      case WST_SUMS:
+        read_sums(slab_.sums, bytes);
+        break;
+      case WST_SLICE:
+        slab_.slices.push_back(copy_record<wst_slice>(bytes));
+        break;
+      case WST_MIGRATE:
+        slab_.migrations.push_back(copy_record<wst_migrate>(bytes));
+        break;
+      default:
+        slab_.pollsets.push_back(copy_record<wst_pollset>(bytes));
+    }
+    return true;
+  }
+
+  std::string path_;
+  recording::Reader reader_;
+  const Recording whole_;
+  const std::vector<Place> places_;  // in the order of the file
+  const std::vector<TimeNs> begins_;
+  std::uint64_t max_memory_;
+  Recording slab_;
+  recording::Chunk chunk_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_source(const std::string& path, const SourceLimits& limits) {
+  auto reader = recording::Reader::open(path);
+  if (!reader) return reader.error();
+  Loader loader(limits.max_memory, 2 * limits.slab_bytes);
+  std::vector<Place> places;
+  recording::Chunk chunk;
+  while (reader->next(chunk)) {
+    if (!loader.take(chunk)) return too_much_memory(path, limits.max_memory);
+    if (chunk.chunk_class != recording::ChunkClass::kEvents) continue;
+    const Place place = place_of(chunk);
+    if (place.bytes > 0) places.push_back(place);
+  }
+  const bool in_memory = loader.has_states();
+  Recording recording = loader.finish(reader->stats());
+  if (in_memory) return std::unique_ptr<Source>(std::make_unique<InMemory>(std::move(recording)));
+  return std::unique_ptr<Source>(std::make_unique<InFile>(
+      path, std::move(*reader), std::move(recording), std::move(places), limits));
+}
+
+}  // namespace whystall::load

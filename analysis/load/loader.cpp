@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/loader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "load/believable.h"
+#include "load/meta.h"
+#include "load/nvml.h"
+
+namespace whystall::load {
+
+namespace {
+
+using model::Recording;
+using model::TimeNs;
+
+/// Of a node of a map, beside what it holds: its links, and what the allocator adds to both.
+constexpr std::uint64_t kNodeBytes = 64;
+/// Of a text, beside its bytes.
+constexpr std::uint64_t kTextBytes = 32;
+
+std::string bounded_text(const char* text, std::size_t bytes) {
+  return {text, strnlen(text, bytes)};
+}
+
+/// Components come from the leaf to the root.
+std::string join_path(std::string_view leaf_first) {
+  std::string path;
+  while (!leaf_first.empty()) {
+    const std::size_t end = std::min(leaf_first.find('\0'), leaf_first.size());
+    path = "/" + std::string(leaf_first.substr(0, end)) + path;
+    leaf_first.remove_prefix(std::min(end + 1, leaf_first.size()));
+  }
+  return path.empty() ? "/" : path;
+}
+
+model::File to_file(const wst_file& r, std::span<const std::byte> bytes) {
+  const auto path = bytes.subspan(sizeof r);
+  model::File file;
+  file.path = join_path({reinterpret_cast<const char*>(path.data()), r.path_len});
+  file.fs_type = bounded_text(r.fs_type, sizeof r.fs_type);
+  file.deleted = (r.flags & WST_PATH_DELETED) != 0;
+  file.truncated = (r.flags & WST_PATH_TRUNCATED) != 0;
+  if (file.truncated) file.path = "…" + file.path;
+  return file;
+}
+
+}  // namespace
+
+bool Loader::take(const recording::Chunk& chunk) {
+  if (chunk.chunk_class == recording::ChunkClass::kMeta) {
+    if (!read_meta(recording_.meta, chunk.bytes)) recording_.stats.bad_records++;
+    return true;
+  }
+  const bool whole = recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
+    if (memory_ <= max_memory_) add_record(bytes);
+  });
+  if (!whole) recording_.stats.bad_records++;
+  if (keep_states_ && state_memory_ > max_states_) drop_states();
+  return memory_ <= max_memory_;
+}
+
+void Loader::add_record(std::span<const std::byte> bytes) {
+  recording_.stats.records++;
+  const auto header = copy_record<wst_hdr>(bytes);
+  if (!fits(header.kind, bytes)) {
+    recording_.stats.bad_records++;
+    return;
+  }
+  switch (header.kind) {
+    case WST_TASK:
+      return add_task(copy_record<wst_task>(bytes));
+    case WST_WAIT:
+      return add_wait(bytes);
+    case WST_SLICE:
+      return add_slice(bytes);
+    case WST_API:
+      return add_to(recording_.api, bytes);
+    case WST_LOSS:
+      return add_to(recording_.losses, bytes);
+    case WST_FILE:
+      return add_file(bytes);
+    case WST_SUMS:
+      return add_sums(bytes);
+    case WST_MIGRATE:
+      return add_state(recording_.migrations, bytes);
+    case WST_POLLSET:
+      return add_state(recording_.pollsets, bytes);
+    case WST_END:
+      return add_to(recording_.ends, bytes);
+    case WST_SAMPLE:
+      return add_to(recording_.samples, bytes);
+    case WST_EXIT:
+    case WST_QUIET:
+      return;
+    default:
+      recording_.stats.unknown_records++;
+  }
+}
+
+/// Of a task that is named again, the latest name counts; a recording of bounded size does not hold
+/// the names in the order of time.
+void Loader::add_task(const wst_task& r) {
+  const auto [entry, added] = recording_.tasks.try_emplace(r.tid);
+  if (added)
+    memory_ += sizeof(*entry) + sizeof(std::pair<const model::Tid, std::uint64_t>) +
+               2 * kNodeBytes + WST_COMM_LEN + kTextBytes;
+  model::Task& task = entry->second;
+  task.target |= (r.flags & WST_TASK_TARGET) != 0;
+  std::uint64_t& at = named_[r.tid];
+  if (r.h.ts < at) return;
+  at = r.h.ts;
+  task.tid = r.tid;
+  task.ns_tid = r.ns_tid;
+  task.pid = r.tgid;
+  task.comm = bounded_text(r.comm, sizeof r.comm);
+  task.kernel = (r.flags & WST_TASK_KERNEL) != 0;
+}
+
+void Loader::add_file(std::span<const std::byte> bytes) {
+  const auto r = copy_record<wst_file>(bytes);
+  const auto [entry, added] = recording_.files.try_emplace({r.ino, r.dev, r.generation});
+  if (added) memory_ += sizeof(*entry) + kNodeBytes + sizeof r.fs_type + 2 * kTextBytes;
+  memory_ -= entry->second.path.capacity();
+  entry->second = to_file(r, bytes);
+  memory_ += entry->second.path.capacity();
+}
+
+void read_sums(std::vector<model::Sums>& all, std::span<const std::byte> bytes) {
+  model::Sums& sums = all.emplace_back();
+  sums.head = copy_record<wst_sums>(bytes);
+  sums.entries.resize(sums.head.count);
+  std::memcpy(static_cast<void*>(sums.entries.data()), bytes.data() + sizeof(wst_sums),
+              sums.entries.size() * sizeof(wst_sum));
+}
+
+void Loader::add_sums(std::span<const std::byte> bytes) {
+  if (!keep_states_) return;
+  read_sums(recording_.sums, bytes);
+  const model::Sums& sums = recording_.sums.back();
+  add_state_memory(kVectorFactor * sizeof sums + sums.head.count * sizeof(wst_sum) + kNodeBytes);
+}
+
+void Loader::add_wait(std::span<const std::byte> bytes) {
+  last_ns_ = std::max(last_ns_, static_cast<TimeNs>(copy_record<wst_hdr>(bytes).ts));
+  add_state(recording_.waits, bytes);
+}
+
+/// By its main thread's latest name, else by the first name of any that ran.
+void Loader::add_slice(std::span<const std::byte> bytes) {
+  const auto slice = copy_record<wst_slice>(bytes);
+  const bool main = slice.tid == slice.tgid;
+  const auto [known, fresh] = runners_.try_emplace(slice.tgid);
+  Runner& runner = known->second;
+  if (fresh) memory_ += sizeof *known + kNodeBytes + WST_COMM_LEN + kTextBytes;
+  if (fresh || (main && (!runner.main || slice.h.ts >= runner.at)) ||
+      (!main && !runner.main && slice.h.ts < runner.at))
+    runner = {slice.h.ts, main, bounded_text(slice.comm, sizeof slice.comm)};
+  add_state(recording_.slices, bytes);
+}
+
+void Loader::add_state_memory(std::uint64_t bytes) {
+  memory_ += bytes;
+  state_memory_ += bytes;
+}
+
+void Loader::drop_states() {
+  keep_states_ = false;
+  memory_ -= state_memory_;
+  recording_.waits = {};
+  recording_.slices = {};
+  recording_.sums = {};
+  recording_.migrations = {};
+  recording_.pollsets = {};
+}
+
+/// The oldest records of a recording of bounded size have made way: what lies before the time from
+/// which all are there is left out, and the window begins there. Which context each thread had made
+/// its own is known from before.
+void Loader::begin_where_whole(TimeNs gone_until) {
+  recording_.stats.dropped_ns = move_start(recording_.meta, gone_until);
+  if (recording_.stats.dropped_ns == 0) return;
+  const auto gone = [&](const auto& r) { return static_cast<TimeNs>(r.h.ts) <= gone_until; };
+  std::erase_if(recording_.waits, gone);
+  std::erase_if(recording_.slices, gone);
+  std::erase_if(recording_.migrations, gone);
+  std::erase_if(recording_.pollsets, gone);
+  std::erase_if(recording_.samples, gone);
+  std::erase_if(recording_.sums, [&](const model::Sums& sums) { return gone(sums.head); });
+  std::erase_if(recording_.api,
+                [&](const wst_api& call) { return gone(call) && call.call != WST_API_CONTEXT; });
+  std::erase_if(recording_.losses, [&](const wst_loss& loss) {
+    return static_cast<TimeNs>(loss.last_ns) <= gone_until;
+  });
+}
+
+Recording Loader::finish(const recording::ReadStats& read) {
+  recording_.stats.unknown_chunks = read.unknown_chunks;
+  recording_.stats.damaged_chunks = read.damaged_chunks;
+  recording_.stats.cut = read.cut;
+  begin_where_whole(read.gone_until_ns);
+
+  auto by_time = [](const auto& a, const auto& b) { return a.h.ts < b.h.ts; };
+  std::stable_sort(recording_.waits.begin(), recording_.waits.end(), by_time);
+  std::stable_sort(recording_.slices.begin(), recording_.slices.end(), by_time);
+  std::stable_sort(recording_.migrations.begin(), recording_.migrations.end(), by_time);
+  std::stable_sort(recording_.sums.begin(), recording_.sums.end(),
+                   [](const auto& a, const auto& b) { return a.head.h.ts < b.head.h.ts; });
+  std::stable_sort(recording_.api.begin(), recording_.api.end(), by_time);
+  sort_samples(recording_.meta.nvml);
+  if (!keep_states_) {
+    for (auto& [pid, runner] : runners_) recording_.runners[pid] = std::move(runner.name);
+  }
+  TimeNs last = last_ns_;
+  if (!recording_.api.empty())
+    last = std::max(last, static_cast<TimeNs>(recording_.api.back().h.ts));
+  close_window(recording_.meta, recording_.stats, last);
+  return std::move(recording_);
+}
+
+Error too_much_memory(const std::string& path, std::uint64_t max_memory) {
+  const std::string limit = format("%.1f GiB", static_cast<double>(max_memory) / (1u << 30));
+  return {ErrorCode::kUnreadable, "loading " + path + " would take more than the " + limit +
+                                      " of memory that it may; record for a shorter time, or bound "
+                                      "the recording with --max-size"};
+}
+
+}  // namespace whystall::load

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "base/result.h"
+#include "model/recording.h"
+
+namespace whystall::load {
+
+/// A recording as the analysis reads it: once as a whole, without what threads and CPUs did; then
+/// that in parts ("slabs") of time, each as often as it is asked for.
+class Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;
+
+  /// What describes the recording, and its driver calls, losses, samples and ends.
+  virtual const model::Recording& whole() const = 0;
+
+  /// Where each slab begins, rising; it ends where the next one begins, and the last one never.
+  /// The first one begins before all records.
+  virtual std::span<const model::TimeNs> slabs() const = 0;
+
+  /// Waits, sums, slices, moves and sets of polled files whose h.ts lies in the slab, or up to
+  /// `before_ns` before it, in any order. Valid until the next call. Error: unreadable.
+  virtual Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns) = 0;
+};
+
+}  // namespace whystall::load

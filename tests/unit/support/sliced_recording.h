@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "load/source.h"
+
+namespace whystall::testing {
+
+/// A recording in memory as one that is read in slabs: what it gives as a whole lacks the states,
+/// and a slab holds no more than it must.
+class SlicedRecording final : public load::Source {
+ public:
+  /// Cut at these times.
+  SlicedRecording(model::Recording all, std::vector<model::TimeNs> cuts)
+      : all_(std::move(all)), begins_(std::move(cuts)) {
+    begins_.push_back(std::numeric_limits<model::TimeNs>::min());
+    std::sort(begins_.begin(), begins_.end());
+    begins_.erase(std::unique(begins_.begin(), begins_.end()), begins_.end());
+    whole_ = all_;
+    whole_.waits.clear();
+    whole_.sums.clear();
+    whole_.slices.clear();
+    whole_.migrations.clear();
+    whole_.pollsets.clear();
+    for (const wst_slice& s : all_.slices) {
+      const std::string name(s.comm, strnlen(s.comm, sizeof s.comm));
+      if (s.tid == s.tgid || !whole_.runners.contains(s.tgid)) whole_.runners[s.tgid] = name;
+    }
+  }
+
+  const model::Recording& whole() const override { return whole_; }
+  std::span<const model::TimeNs> slabs() const override { return begins_; }
+  Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns) override {
+    const bool first = slab == 0, last = slab + 1 == begins_.size();
+    const auto lo = first ? begins_[0] : begins_[slab] - before_ns;
+    const auto hi = last ? std::numeric_limits<model::TimeNs>::max() : begins_[slab + 1];
+    const auto inside = [&](const wst_hdr& h) {
+      const auto at = static_cast<model::TimeNs>(h.ts);
+      return at >= lo && at < hi;
+    };
+    const auto copy = [&](const auto& from, auto& to) {
+      to.clear();
+      std::copy_if(from.begin(), from.end(), std::back_inserter(to),
+                   [&](const auto& r) { return inside(r.h); });
+    };
+    copy(all_.waits, slab_.waits);
+    copy(all_.slices, slab_.slices);
+    copy(all_.migrations, slab_.migrations);
+    copy(all_.pollsets, slab_.pollsets);
+    slab_.sums.clear();
+    std::copy_if(all_.sums.begin(), all_.sums.end(), std::back_inserter(slab_.sums),
+                 [&](const model::Sums& sums) { return inside(sums.head.h); });
+    return &slab_;
+  }
+
+ private:
+  model::Recording all_, whole_, slab_;
+  std::vector<model::TimeNs> begins_;
+};
+
+}  // namespace whystall::testing
