@@ -6,4 +6,4 @@ from harness.case import Case, Fault, Part
 # the host's side can tell when the device became idle, so that part must stay small.
 CASE = Case("cpu", "the main thread computes while a process on the same CPU takes its share",
             [Part("cpu", 40, control_ms=40)], [Fault("cpu.contention", things.hog)],
-            hog=["--busy", "20ms", "--idle", "30ms"], idle_hog=True, decoys=[things.idle_hog], kernel_ms=2, uneven=True)
+            hog=["--busy", "20ms", "--idle", "30ms"], idle_hog=True, decoys=[things.idle_hog], kernel_ms=2, uneven=3)

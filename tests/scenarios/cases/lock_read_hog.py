@@ -6,4 +6,4 @@ from harness.case import Case, Fault, Part
 CASE = Case("lock-read-hog", "the holder of a mutex reads a cold file and computes, while a process takes its share of the CPU",
             [Part("lock/read+cpu", 30, control_ms=30, folder="path")],
             [Fault("storage.read", things.file, ms=10, chain="holder"), Fault("cpu.contention", things.hog)],
-            delays={"read": "10ms"}, kernel_ms=2, hog=["--busy", "20ms", "--idle", "30ms"], uneven=True)
+            delays={"read": "10ms"}, kernel_ms=2, hog=["--busy", "20ms", "--idle", "30ms"], uneven=3)

@@ -55,7 +55,8 @@ class Run:
         self.hog_pid = self.idle_hog_pid = None
         self.mount = None
         self.injected = []   # lines of the injectors' logs
-        self.others_share = 0.0  # what tasks of others had of the target's CPU
+        self.others_ns = 0   # for so long at most, tasks of others kept the main thread from its CPU
+        self.others_share = 0.0
 
 
 def make_files(backing):
@@ -135,12 +136,6 @@ class Bench:
         hog.wait_ready()
         return hog.pid
 
-    def fill_cpu(self):
-        """What the target leaves of its CPU goes to a task that gives way at once, and not to others, who do not."""
-        filler = self.start([self.paths.hog, "--cpu", str(self.target_cpu)], self.target_cpu)
-        os.sched_setscheduler(filler.pid, os.SCHED_IDLE, os.sched_param(0))
-        filler.wait_ready()
-
     def inject(self, target):
         case = self.case
         if case.delays:
@@ -161,7 +156,9 @@ class Bench:
             self.run.report = attach(self.paths, target, seconds, self.rest_cpu, self.work)
         else:
             watch(target, seconds)
-        self.run.others_share = others.look(cpu, tid).share_since(before, self.throttled_ns() - throttled)
+        after = others.look(cpu, tid)
+        self.run.others_ns = after.taken_since(before, self.throttled_ns() - throttled)
+        self.run.others_share = self.run.others_ns / (after.at_ns - before.at_ns)
 
     def throttled_ns(self):
         return self.quota.throttled_ns() if self.quota else 0
@@ -184,8 +181,6 @@ def execute(case, paths, fault, seconds):
         if case.delays:
             bench.start_file_system()
         target = bench.start_target()
-        if case.uneven and not case.quota_us:
-            bench.fill_cpu()
         if fault:
             bench.inject(target)
         bench.watch(target, seconds)

@@ -50,7 +50,7 @@ class Case:
     idle_hog: bool = False             # a hog on the other CPU
     quota_us: tuple = ()               # (quota, period) of the program's cgroup
     decoys: list = field(default_factory=list)  # things
-    uneven: bool = False               # the fault is no step's own: steps differ
+    uneven: float = 0                  # the fault is no step's own, so steps differ: the seconds that it takes to see enough
     hang: bool = False                 # no step ends: the whole time is one stall
     no_demand: bool = False            # the fault is that nothing was asked for, which is no stall
 
@@ -62,8 +62,10 @@ class Case:
         return made
 
     @property
-    def least_seconds(self):
-        return 3 if self.uneven else 0
+    def gives_cpu_to_others(self):
+        """While the main thread waits for a file others may run, while it waits for the hog they do not: nobody tells apart
+        how much of what is true of which."""
+        return bool(self.hog and self.delays)
 
     def has_decoy_folder(self):
         return any(part.decoy and part.folder for part in self.parts)

@@ -60,11 +60,11 @@ class Look:
         with open(os.path.join(group, "cpuacct.usage_percpu"), encoding="ascii") as f:
             return int(f.read().split()[cpu])
 
-    def share_since(self, before, throttled_ns):
-        """The most that others can have taken from the thread, of the time between: no more than they ran there, nor than it
-        waited for the CPU."""
+    def taken_since(self, before, throttled_ns):
+        """The most that others can have taken from the thread since then: no more than they ran there, nor than it waited
+        for the CPU."""
         waited = self.waited_ns - before.waited_ns - throttled_ns
-        return max(0, min(self.others_ns - before.others_ns, waited)) / (self.at_ns - before.at_ns)
+        return max(0, min(self.others_ns - before.others_ns, waited))
 
 
 def _ask_for_short_slices():
