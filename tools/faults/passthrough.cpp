@@ -79,9 +79,6 @@ int release(const char*, fuse_file_info* info) {
   if (file_of(info) >= 0) close(file_of(info));
   return 0;
 }
-int sync_file(const char*, int data_only, fuse_file_info* info) {
-  return result(data_only != 0 ? fdatasync(file_of(info)) : fsync(file_of(info)));
-}
 
 }  // namespace
 
@@ -99,7 +96,6 @@ fuse_operations passthrough_operations() {
   ops.utimens = change_times;
   ops.statfs = stat_fs;
   ops.release = release;
-  ops.fsync = sync_file;
   return ops;
 }
 

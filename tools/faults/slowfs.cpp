@@ -3,8 +3,9 @@
 // slowfs BACKING MOUNT --read-delay 5ms [--delay-under SUBDIR=20ms]... [--direct-io] [--log FILE]
 //
 // A FUSE file system that passes BACKING through and makes each read request last at least the set
-// time. It prints "ready MOUNT" once it answers requests and unmounts on SIGTERM or SIGINT. Delays
-// can be changed while it is mounted: echo "read 20ms train/" > MOUNT/.slowfs
+// time; by its control file also writes, fsync, opens and requests for attributes. It prints "ready
+// MOUNT" once it answers requests and unmounts on SIGTERM or SIGINT. Delays can be changed while it
+// is mounted: echo "write 20ms train/" > MOUNT/.slowfs
 //
 // What a delay means to the reader. The kernel's page cache stays in use (except with --direct-io),
 // so a delay is paid per request and not per read(2): a cached page costs nothing, and a cold file
@@ -58,6 +59,30 @@ void* start(fuse_conn_info*, fuse_config* config) {
   return nullptr;
 }
 
+// A request that lasts as long as the table says, from when it came.
+class Slowed {
+ public:
+  Slowed(Operation operation, const char* path)
+      : operation_(operation), path_(path), delay_ns_(delays.find(operation, path)) {}
+
+  void wait(off_t offset, ssize_t bytes) const {
+    if (delay_ns_ == 0) return;
+    sleep_until(begin_ + delay_ns_);
+    if (!event_log.enabled()) return;
+    event_log.write(
+        "{\"op\":\"" + std::string(operation_name(operation_)) +
+        "\",\"path\":" + json_string(path_ + 1) + ",\"offset\":" + std::to_string(offset) +
+        ",\"bytes\":" + std::to_string(bytes) + ",\"start_ns\":" + std::to_string(begin_) +
+        ",\"end_ns\":" + std::to_string(now_ns()) + "}");
+  }
+
+ private:
+  const Operation operation_;
+  const char* const path_;
+  const std::int64_t delay_ns_;
+  const std::int64_t begin_ = now_ns();
+};
+
 int get_attributes(const char* path, struct stat* out, fuse_file_info*) {
   if (is_control(path)) {
     *out = {};
@@ -67,7 +92,10 @@ int get_attributes(const char* path, struct stat* out, fuse_file_info*) {
     out->st_gid = getgid();
     return 0;
   }
-  return fstatat(backing_fd, relative(path), out, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+  const Slowed slowed(Operation::kStat, path);
+  const int rc = fstatat(backing_fd, relative(path), out, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+  slowed.wait(0, 0);
+  return rc;
 }
 
 int open_file(const char* path, fuse_file_info* info) {
@@ -76,6 +104,7 @@ int open_file(const char* path, fuse_file_info* info) {
     info->direct_io = 1;
     return 0;
   }
+  const Slowed slowed(Operation::kOpen, path);
   // O_APPEND is the kernel's business here: it sends each write with its offset.
   const int flags = (info->flags & ~(O_CREAT | O_EXCL | O_DIRECT | O_APPEND)) | O_CLOEXEC;
   const int fd = openat(backing_fd, relative(path), flags);
@@ -83,6 +112,7 @@ int open_file(const char* path, fuse_file_info* info) {
   info->fh = static_cast<std::uint64_t>(fd);
   info->keep_cache = 1;
   info->direct_io = direct_io;
+  slowed.wait(0, 0);
   return 0;
 }
 
@@ -107,28 +137,31 @@ int read_control(char* out, size_t size, off_t offset) {
 
 int read_file(const char* path, char* out, size_t size, off_t offset, fuse_file_info* info) {
   if (is_control(info)) return read_control(out, size, offset);
-  const std::int64_t begin = now_ns();
-  const std::int64_t delay_ns = delays.find(path);
+  const Slowed slowed(Operation::kRead, path);
   const ssize_t n = pread(static_cast<int>(info->fh), out, size, offset);
   if (n < 0) return -errno;
-  if (delay_ns == 0) return static_cast<int>(n);
-
-  sleep_until(begin + delay_ns);
-  if (event_log.enabled()) {
-    event_log.write("{\"op\":\"read\",\"path\":" + json_string(path + 1) +
-                    ",\"offset\":" + std::to_string(offset) + ",\"bytes\":" + std::to_string(n) +
-                    ",\"start_ns\":" + std::to_string(begin) +
-                    ",\"end_ns\":" + std::to_string(now_ns()) + "}");
-  }
+  slowed.wait(offset, n);
   return static_cast<int>(n);
 }
 
-int write_file(const char*, const char* data, size_t size, off_t offset, fuse_file_info* info) {
+int write_file(const char* path, const char* data, size_t size, off_t offset,
+               fuse_file_info* info) {
   if (is_control(info)) {
     return delays.apply(std::string_view(data, size)) ? static_cast<int>(size) : -EINVAL;
   }
+  const Slowed slowed(Operation::kWrite, path);
   const ssize_t n = pwrite(static_cast<int>(info->fh), data, size, offset);
-  return n < 0 ? -errno : static_cast<int>(n);
+  if (n < 0) return -errno;
+  slowed.wait(offset, n);
+  return static_cast<int>(n);
+}
+
+int sync_file(const char* path, int data_only, fuse_file_info* info) {
+  const Slowed slowed(Operation::kFsync, path);
+  const int fd = static_cast<int>(info->fh);
+  const int rc = (data_only != 0 ? fdatasync(fd) : fsync(fd)) < 0 ? -errno : 0;
+  slowed.wait(0, 0);
+  return rc;
 }
 
 int truncate_file(const char* path, off_t size, fuse_file_info* info) {
@@ -150,6 +183,7 @@ fuse_operations operations() {
   ops.read = read_file;
   ops.write = write_file;
   ops.truncate = truncate_file;
+  ops.fsync = sync_file;
   return ops;
 }
 
@@ -164,7 +198,7 @@ fuse_operations operations() {
 void set_delay(std::string_view prefix, std::string_view duration) {
   const auto delay_ns = parse_duration(duration);
   if (!delay_ns) usage("'" + std::string(duration) + "' is no duration (5ms, 250us, 1s)");
-  delays.set(prefix, *delay_ns);
+  delays.set(Operation::kRead, prefix, *delay_ns);
 }
 
 // Returns the backing directory; sets the mount point and the options.

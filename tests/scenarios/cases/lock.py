@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-from harness.case import Case
+from harness import things
+from harness.case import Case, Fault, Part
 
-CASE = Case("lock", "the main thread asks for a mutex whose holder sleeps", mode="lock", cause="lock.user", host_ms=20)
+CASE = Case("lock", "the main thread asks for a mutex whose holder sleeps",
+            [Part("lock/sleep", 10)], [Fault("lock.user", things.lock)])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-from harness.case import Case
+from harness import things
+from harness.case import Case, Fault, Part
 
 CASE = Case("worker-read", "a worker process reads a cold file each step, and the main thread waits for it",
-            mode="worker-read", cause="storage.read", read_delay="20ms")
+            [Part("worker/read", folder="path")], [Fault("storage.read", things.file, chain="worker")],
+            delays={"read": "10ms"})

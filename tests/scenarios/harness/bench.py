@@ -8,10 +8,13 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
 
+from .noise import Others
 from .processes import Child, Failure, cpus
+from .quota import Group
+from .things import FILES
 
-FILES = 8
 FILE_BYTES = 64 * 1024  # one request to slowfs when read by one pread
 
 
@@ -26,7 +29,16 @@ class Paths:
         self.slowfs = os.path.join(self.build, "tools/faults/slowfs")
         self.hog = os.path.join(self.build, "tools/faults/hog")
         self.loop = os.path.join(self.build, "tests/scenarios/programs/loop")
-        sys.path.insert(0, os.path.join(self.source, "tools/gpusim"))
+        self.programs = os.path.join(self.source, "tests/scenarios/programs")
+        self._others = None
+        self.gpusim_source = os.path.join(self.source, "tools/gpusim")
+        sys.path.insert(0, self.gpusim_source)
+
+    @property
+    def others(self):
+        """Made when it is first asked for: it moves this process to a control group."""
+        self._others = self._others or Others()
+        return self._others
 
     def missing(self):
         needed = [self.whystall, self.daemon, self.driver, self.slowfs, self.hog, self.loop]
@@ -40,9 +52,11 @@ class Run:
         self.ready = None    # the target's first line
         self.report = None   # whystall's JSON
         self.schedule = None # all operations of the target
-        self.hog_pid = None
+        self.hog_pid = self.idle_hog_pid = None
         self.mount = None
         self.injected = []   # lines of the injectors' logs
+        self.others_ns = 0   # for so long at most, tasks of others kept the main thread from its CPU
+        self.others_share = 0.0
 
 
 def make_files(backing):
@@ -64,59 +78,114 @@ def ndjson(path):
         return [json.loads(line) for line in f if line.strip()]
 
 
-def execute(case, paths, fault, seconds):
-    """Runs `case` with or without its fault; with it, whystall is attached once the target is steady."""
-    target_cpu, rest_cpu = cpus()
-    run = Run()
-    with contextlib.ExitStack() as stack:
-        work = stack.enter_context(tempfile.TemporaryDirectory(prefix="whystall-scenario-"))
+class Bench:
+    """The processes of one run, which end with it."""
 
-        def start(arguments, cpu, env=None):
-            log = os.path.join(work, os.path.basename(arguments[0]) + ".err")
-            child = Child(arguments, cpu, log, env)
-            stack.push(lambda kind, *_: stop_quietly(child) if kind else None)
-            return child
+    def __init__(self, stack, case, paths, fault):
+        self.stack, self.case, self.paths, self.fault = stack, case, paths, fault
+        self.target_cpu, self.rest_cpu = cpus()
+        self.work = stack.enter_context(tempfile.TemporaryDirectory(prefix="whystall-scenario-"))
+        self.device_dir = os.path.join(self.work, "gpu")
+        self.run = Run()
+        self.quota = None
+        self.children, self.logs = [], []  # the target is the first to end
 
-        device_dir = os.path.join(work, "gpu")
-        os.mkdir(device_dir)
-        daemon = start([paths.daemon, "--dir", device_dir], rest_cpu)
-        daemon.wait_ready()
+    def start(self, arguments, cpu, env=None):
+        log = os.path.join(self.work, os.path.basename(arguments[0]) + ".err")
+        child = Child(arguments, cpu, log, env)
+        self.children.append(child)
+        self.stack.push(lambda kind, *_: stop_quietly(child) if kind else None)
+        return child
 
-        logs = []
-        slowfs = None
-        if case.read_delay:
-            backing, run.mount = os.path.join(work, "backing"), os.path.join(work, "mnt")
-            os.mkdir(backing)
-            os.mkdir(run.mount)
-            make_files(backing)
-            logs.append(os.path.join(work, "slowfs.ndjson"))
-            stack.callback(unmount, run.mount)
-            slowfs = start([paths.slowfs, backing, run.mount, "--log", logs[-1], "--read-delay",
-                            case.read_delay if fault else "0"], rest_cpu)
-            slowfs.wait_ready()
+    def log(self, name):
+        self.logs.append(os.path.join(self.work, name))
+        return self.logs[-1]
 
-        env = dict(os.environ, GPUSIM_DIR=device_dir, LD_LIBRARY_PATH=os.path.dirname(paths.driver))
-        target = start([paths.loop, *case.program_arguments(run.mount, fault)], target_cpu, env)
-        run.ready = json.loads(target.read_line(30))
+    def start_device(self):
+        os.mkdir(self.device_dir)
+        self.start([self.paths.daemon, "--dir", self.device_dir], self.rest_cpu).wait_ready()
 
-        hog = None
-        if case.hog and fault:
-            logs.append(os.path.join(work, "hog.ndjson"))
-            hog = start([paths.hog, "--cpu", str(target_cpu), *case.hog, "--log", logs[-1]], target_cpu)
-            hog.wait_ready()
-            run.hog_pid = hog.pid
+    def start_file_system(self):
+        backing, mount = os.path.join(self.work, "backing"), os.path.join(self.work, "mnt")
+        os.mkdir(backing)
+        os.mkdir(mount)
+        make_files(backing)
+        self.run.mount = mount
+        self.stack.callback(unmount, mount)
+        self.start([self.paths.slowfs, backing, mount, "--log", self.log("slowfs.ndjson")], self.rest_cpu).wait_ready()
 
-        if fault:
-            run.report = attach(paths, target, seconds, rest_cpu, work)
+    def slow_down_files(self):
+        """Once the target is steady: opening its files is no part of the fault."""
+        with open(os.path.join(self.run.mount, ".slowfs"), "w", encoding="ascii") as f:
+            for operation, duration in self.case.delays.items():
+                f.write(f"{operation} {duration}\n")
+
+    def start_target(self):
+        arguments = self.case.program_arguments(self.run.mount, self.fault, self.rest_cpu)
+        program = [self.paths.loop]
+        if self.case.program:
+            program = ["/usr/bin/python3", "-B", os.path.join(self.paths.programs, self.case.program)]
+        env = dict(os.environ, GPUSIM_DIR=self.device_dir, GPUSIM_LIB=self.paths.driver, PYTHONPATH=self.paths.gpusim_source,
+                   LD_LIBRARY_PATH=os.path.dirname(self.paths.driver))
+        target = self.start([*program, *arguments], self.target_cpu, env)
+        self.run.ready = json.loads(target.read_line(30))
+        return target
+
+    def start_hog(self, cpu, arguments):
+        hog = self.start([self.paths.hog, "--cpu", str(cpu), *arguments, "--log", self.log(f"hog-{cpu}.ndjson")], cpu)
+        hog.wait_ready()
+        return hog.pid
+
+    def inject(self, target):
+        case = self.case
+        if case.delays:
+            self.slow_down_files()
+        if case.hog:
+            self.run.hog_pid = self.start_hog(self.target_cpu, case.hog)
+        if case.idle_hog:
+            self.run.idle_hog_pid = self.start_hog(self.rest_cpu, ["--busy", "10ms", "--idle", "5ms"])
+        if case.quota_us:
+            self.quota = Group(*case.quota_us, self.paths.others.cpu_group)
+            self.stack.callback(self.quota.remove)
+            self.quota.take(target.pid)
+
+    def watch(self, target, seconds):
+        others, cpu, tid = self.paths.others, self.target_cpu, self.run.ready["main_tid"]
+        before, throttled = others.look(cpu, tid), self.throttled_ns()
+        if self.fault:
+            self.run.report = attach(self.paths, target, seconds, self.rest_cpu, self.work)
         else:
             watch(target, seconds)
-        for child in (target, hog, daemon, slowfs):
-            if child is not None and child.stop() != 0:
+        after = others.look(cpu, tid)
+        self.run.others_ns = after.taken_since(before, self.throttled_ns() - throttled)
+        self.run.others_share = self.run.others_ns / (after.at_ns - before.at_ns)
+
+    def throttled_ns(self):
+        return self.quota.throttled_ns() if self.quota else 0
+
+    def end(self, target):
+        for child in [target] + [c for c in reversed(self.children) if c is not target]:
+            if child.stop() != 0:
                 raise Failure(f"{child.name} failed{child.errors()}")
-        run.schedule = load_schedule(device_dir, run.ready["pid"])
-        for log in logs:
-            run.injected += ndjson(log)
-    return run
+        self.run.schedule = load_schedule(self.device_dir, self.run.ready["pid"])
+        for log in self.logs:
+            self.run.injected += ndjson(log)
+
+
+def execute(case, paths, fault, seconds):
+    """Runs `case` with or without its fault; with it, whystall is attached once the target is steady."""
+    with contextlib.ExitStack() as stack:
+        bench = Bench(stack, case, paths, fault)
+        paths.others  # noqa: B018 - what is started is not somebody else's
+        bench.start_device()
+        if case.delays:
+            bench.start_file_system()
+        target = bench.start_target()
+        if fault:
+            bench.inject(target)
+        bench.watch(target, seconds)
+        bench.end(target)
+        return bench.run
 
 
 def stop_quietly(child):

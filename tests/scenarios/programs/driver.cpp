@@ -44,7 +44,7 @@ Driver::Driver() {
         "cuModuleGetFunction");
 
   launch_kernel_ = symbol<LaunchKernel>(library, "cuLaunchKernel");
-  stream_synchronize_ = symbol<StreamSynchronize>(library, "cuStreamSynchronize");
+  context_synchronize_ = symbol<ContextSynchronize>(library, "cuCtxSynchronize");
 }
 
 void Driver::launch(std::uint64_t duration_ns) {
@@ -53,7 +53,7 @@ void Driver::launch(std::uint64_t duration_ns) {
 }
 
 void Driver::synchronize() {
-  check(stream_synchronize_(nullptr), "cuStreamSynchronize");
+  check(context_synchronize_(), "cuCtxSynchronize");
 }
 
 }  // namespace loop

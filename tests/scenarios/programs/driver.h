@@ -18,10 +18,10 @@ class Driver {
   using LaunchKernel = int (*)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                unsigned block_x, unsigned block_y, unsigned block_z,
                                unsigned shared_bytes, void* stream, void** params, void** extra);
-  using StreamSynchronize = int (*)(void* stream);
+  using ContextSynchronize = int (*)();
 
   LaunchKernel launch_kernel_ = nullptr;
-  StreamSynchronize stream_synchronize_ = nullptr;
+  ContextSynchronize context_synchronize_ = nullptr;
   void* kernel_ = nullptr;
 };
 

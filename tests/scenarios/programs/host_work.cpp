@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_work.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "die.h"
 
 namespace loop {
 namespace {
@@ -14,6 +20,18 @@ std::int64_t clock_ns(clockid_t clock) {
 }
 
 }  // namespace
+
+std::int64_t now_ns() {
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+void pin_to(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(cpu), &set);
+  if (sched_setaffinity(0, sizeof set, &set) != 0) die("CPU %d: %s", cpu, std::strerror(errno));
+}
 
 void lock_memory() {
   if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) mlockall(MCL_CURRENT);

@@ -14,4 +14,9 @@ void compute_for(std::int64_t cpu_ns);
 
 void sleep_for(std::int64_t ns);
 
+std::int64_t now_ns();
+
+// Moves the calling thread; -1 leaves it where it is.
+void pin_to(int cpu);
+
 }  // namespace loop

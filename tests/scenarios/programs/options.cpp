@@ -3,62 +3,62 @@
 
 #include <getopt.h>
 
-#include <map>
-
 #include "die.h"
+#include "modes.h"
 
 namespace loop {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: loop --mode none|read|worker-read|lock|cpu [--kernel-ms MS] [--host-ms MS] [--dir DIR] "
-    "[--idle-worker DIR]";
+[[noreturn]] void usage(const char* problem) {
+  die("%s\n"
+      "usage: loop [--kernel-ms MS] PART...\n"
+      "PART: --mode|--decoy [VIA/]...WORK [--host-ms MS] [--dir DIR] [--cpu N]\n%s",
+      problem, describe_modes().c_str());
+}
 
-std::int64_t milliseconds(const char* text) {
+double number(const char* text) {
   char* end = nullptr;
   const double value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(value >= 0 && value < 1e6)) {
-    die("'%s' is no number of milliseconds\n%s", text, kUsage);
-  }
-  return static_cast<std::int64_t>(value * 1e6 + 0.5);
+  if (end == text || *end != '\0' || !(value >= 0 && value < 1e6)) usage("that is no number");
+  return value;
+}
+
+std::int64_t milliseconds(const char* text) {
+  return static_cast<std::int64_t>(number(text) * 1e6 + 0.5);
 }
 
 }  // namespace
 
 Options parse_options(int argc, char** argv) {
-  static const std::map<std::string, Mode> kModes = {{"none", Mode::kNone},
-                                                     {"read", Mode::kRead},
-                                                     {"worker-read", Mode::kWorkerRead},
-                                                     {"lock", Mode::kLock},
-                                                     {"cpu", Mode::kCpu}};
-  enum { kMode = 1, kKernel, kHost, kDirectory, kIdleWorker };
+  enum { kMode = 1, kDecoy, kKernel, kHost, kDirectory, kCpu };
   static const option kOptions[] = {{"mode", required_argument, nullptr, kMode},
+                                    {"decoy", required_argument, nullptr, kDecoy},
                                     {"kernel-ms", required_argument, nullptr, kKernel},
                                     {"host-ms", required_argument, nullptr, kHost},
                                     {"dir", required_argument, nullptr, kDirectory},
-                                    {"idle-worker", required_argument, nullptr, kIdleWorker},
+                                    {"cpu", required_argument, nullptr, kCpu},
                                     {nullptr, 0, nullptr, 0}};
   Options options;
   for (int c; (c = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
-    if (c == kMode) {
-      const auto found = kModes.find(optarg);
-      if (found == kModes.end()) die("no mode '%s'\n%s", optarg, kUsage);
-      options.mode = found->second;
+    if (c == kMode || c == kDecoy) {
+      options.parts.push_back({.mode = optarg, .directory = {}, .decoy = c == kDecoy});
     } else if (c == kKernel) {
       options.kernel_ns = milliseconds(optarg);
+    } else if (c == '?' || options.parts.empty()) {
+      usage("an option that is not known or stands before its part");
     } else if (c == kHost) {
-      options.host_ns = milliseconds(optarg);
+      options.parts.back().host_ns = milliseconds(optarg);
     } else if (c == kDirectory) {
-      options.directory = optarg;
-    } else if (c == kIdleWorker) {
-      options.idle_directory = optarg;
-    } else {
-      die("%s", kUsage);
+      options.parts.back().directory = optarg;
+    } else if (c == kCpu) {
+      options.parts.back().cpu = static_cast<int>(number(optarg));
     }
   }
-  const bool reads = options.mode == Mode::kRead || options.mode == Mode::kWorkerRead;
-  if (optind != argc || reads == options.directory.empty()) die("%s", kUsage);
-  if (!options.idle_directory.empty() && options.mode != Mode::kWorkerRead) die("%s", kUsage);
+  if (optind != argc) usage("there is an argument too many");
+  if (options.parts.empty()) usage("there is nothing to do");
+  for (const Part& part : options.parts) {
+    if (const std::string problem = mode_problem(part); !problem.empty()) usage(problem.c_str());
+  }
   return options;
 }
 

@@ -3,20 +3,26 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace loop {
 
-enum class Mode { kNone, kRead, kWorkerRead, kLock, kCpu };
-
-struct Options {
-  Mode mode = Mode::kNone;
-  std::int64_t kernel_ns = 10'000'000;
-  std::int64_t host_ns =
-      20'000'000;              // lock: how long the holder sleeps; cpu: how long a step computes
-  std::string directory;       // read, worker-read: files to read, one a step, in name order
-  std::string idle_directory;  // worker-read: the same for a second worker nobody waits for
+// A piece of the host work of each step.
+struct Part {
+  std::string mode;  // VIA/.../WORK, see modes.h
+  std::int64_t host_ns = 0;
+  std::string directory;
+  std::size_t first_file = 0;  // of the directory
+  int cpu = -1;                // of those that the main thread waits for; -1: as the program
+  bool decoy = false;          // asked for each step, and nobody waits for it
 };
 
+struct Options {
+  std::int64_t kernel_ns = 10'000'000;
+  std::vector<Part> parts;
+};
+
+// Ends the program with a usage text on a wrong argument.
 Options parse_options(int argc, char** argv);
 
 }  // namespace loop

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+from harness import things
+from harness.case import Case, Fault, Part
+
+CASE = Case("fsync", "the main thread writes a file and waits until it is stored",
+            [Part("fsync", folder="path")], [Fault("storage.write", things.file)], delays={"fsync": "10ms"})

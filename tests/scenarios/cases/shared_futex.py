@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+from harness import things
+from harness.case import Case, Fault, Part
+
+CASE = Case("shared-futex", "a worker process, asked by a futex in shared memory, reads a cold file",
+            [Part("futex/read", folder="path")], [Fault("storage.read", things.file, chain="worker")],
+            delays={"read": "10ms"})

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+from harness import things
+from harness.case import Case, Fault, Part
+
+CASE = Case("worker-cpu", "a worker process prepares the data",
+            [Part("worker/cpu", 10)], [Fault("cpu.busy", things.threads("worker_pid"), chain="worker")])

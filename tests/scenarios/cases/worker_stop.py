@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+from harness import things
+from harness.case import Case, Fault, Part
+
+CASE = Case("worker-stop", "another process stops the worker for a while in each step",
+            [Part("worker/stop", 10)], [Fault("cpu.stopped", things.process("stopper_pid"), chain="worker")])
