@@ -11,6 +11,7 @@
 #include "ledger/devices.h"
 #include "ledger/most_first.h"
 #include "ledger/names.h"
+#include "ledger/suspects.h"
 #include "model/driver_call.h"
 #include "timeline/timeline.h"
 #include "walk/walk.h"
@@ -21,7 +22,6 @@ namespace {
 
 using model::Cause;
 using model::DurationNs;
-using model::Finding;
 using model::Leaf;
 
 /// Where records of threads' states were lost, what the walk found is one step less sure.
@@ -58,12 +58,13 @@ class Charges {
       if (leaf.cause == Cause::kWaitIdle) no_demand_ += leaf.at.length();
       ledger_.charge(leaf, gaps_, gap.pid);
     }
+    ledger_.close(gaps_, gap.at, gap.pid);
     gaps_++;
   }
 
   DurationNs charged() const { return charged_; }
   DurationNs no_demand() const { return no_demand_; }
-  std::vector<Finding> findings() { return ledger_.findings(); }
+  const Accounts& accounts() const { return ledger_; }
 
  private:
   const model::Recording& recording_;
@@ -129,10 +130,12 @@ model::Diagnosis diagnose(const model::Recording& recording) {
   if (devices.empty()) d.not_known_ns = d.window_ns;
   d.no_demand_ns = starved.no_demand();
   d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charged();
-  d.findings = starved.findings();
-  d.silence_findings = silent.findings();
+  d.findings = starved.accounts().findings();
+  d.through_locks = starved.accounts().through_locks();
+  d.silence_findings = silent.accounts().findings();
   d.exposures = most_time_first(exposures);
   d.long_calls = long_calls(recording, names);
+  d.suspects = suspects(d, watched_in(recording));
   return d;
 }
 
