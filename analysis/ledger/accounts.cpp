@@ -2,7 +2,10 @@
 #include "ledger/accounts.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include "gaps/gaps.h"
 
 namespace whystall::ledger {
 
@@ -42,6 +45,7 @@ Accounts::Key Accounts::key_of(const Leaf& leaf, model::Pid launcher) const {
     case Cause::kIpcChild:
       return {leaf.cause, names_.process(o.pid), 0, 0};
     case Cause::kCpuOversubscription:
+    case Cause::kCpuStopped:
       return {leaf.cause, "", 0, o.pid};
     case Cause::kIpcPipe:
     case Cause::kNetRemote:
@@ -49,7 +53,6 @@ Accounts::Key Accounts::key_of(const Leaf& leaf, model::Pid launcher) const {
     case Cause::kMemoryFault:
     case Cause::kCpuBusy:
     case Cause::kCpuThrottled:
-    case Cause::kCpuStopped:
     case Cause::kCpuWakeup:
     case Cause::kCpuWaiting:
     case Cause::kWaitSleep:
@@ -72,24 +75,46 @@ Accounts::Key Accounts::key_of(const Leaf& leaf, model::Pid launcher) const {
 
 void Accounts::charge(const Leaf& leaf, std::size_t gap, model::Pid launcher) {
   Account& account = accounts_[key_of(leaf, launcher)];
-  const DurationNs ns = leaf.at.length();
-  account.finding.cause = leaf.cause;
-  account.finding.ns += ns;
-  account.finding.by_confidence[static_cast<std::size_t>(leaf.confidence)] += ns;
-  account.finding.pieces++;
-  account.gaps.insert(gap);
-  account.objects[object_of(leaf)] += ns;
-  // Of two as long, the later: leaves may come in any order.
-  if (std::pair(ns, leaf.at.lo) > std::pair(account.longest, account.longest_at)) {
-    account.longest = ns;
-    account.longest_at = leaf.at.lo;
-    account.chain = leaf.chain;
+  if (account.add(leaf, object_of(leaf), gap)) open_[gap].push_back(&account);
+  count_locks(leaf);
+}
+
+void Accounts::count_locks(const Leaf& leaf) {
+  for (std::size_t i = 0; i < leaf.chain.size(); i++) {
+    if (leaf.chain[i].lock == 0) continue;
+    const model::Tid holder = i + 1 < leaf.chain.size() ? leaf.chain[i + 1].tid : 0;
+    ThroughLock& through = locks_[{leaf.chain[i].lock, holder}];
+    through.ns += leaf.at.length();
+    through.pieces++;
   }
 }
 
-std::vector<Finding> Accounts::findings() {
+void Accounts::close(std::size_t gap, model::Interval at, model::Pid launcher) {
+  const auto open = open_.find(gap);
+  if (open == open_.end()) return;
+  std::uint64_t& number = gaps_[launcher];
+  if (at.length() >= gaps::kMicroGapNs) number++;
+  for (Account* account : open->second) account->close(gap, at, launcher, number);
+  open_.erase(open);
+}
+
+std::uint64_t Accounts::gaps_of(const Account& account) const {
+  std::uint64_t sum = 0;
+  for (const auto& [pid, count] : gaps_) {
+    if (account.occurrences().pid() == 0 || account.occurrences().pid() == pid) sum += count;
+  }
+  return sum;
+}
+
+std::vector<Finding> Accounts::findings() const {
   std::vector<Finding> all;
-  for (auto& [key, account] : accounts_) all.push_back(finish(account));
+  for (const auto& [key, account] : accounts_) {
+    Finding f = account.finding(names_);
+    if (f.cause != Cause::kGpuLaunch && f.cause != Cause::kUnknown)
+      f.recurrence = account.occurrences().recurrence(names_.window(), gaps_of(account));
+    f.object = describe(f);
+    all.push_back(std::move(f));
+  }
   const auto last = [](const Finding& f) {
     return f.cause == Cause::kUnknown ? 2 : f.cause == Cause::kWaitIdle ? 1 : 0;
   };
@@ -99,20 +124,14 @@ std::vector<Finding> Accounts::findings() {
   return all;
 }
 
-Finding Accounts::finish(Account& account) const {
-  Finding& f = account.finding;
-  f.gaps = account.gaps.size();
-  f.path = names_.chain(account.chain);
-  const auto most = std::max_element(f.by_confidence.begin(), f.by_confidence.end());
-  f.confidence = static_cast<model::Confidence>(most - f.by_confidence.begin());
-  for (const auto& [id, ns] : account.objects) {
-    f.objects.push_back(names_.object(f.cause, id));
-    f.objects.back().ns = ns;
-  }
-  std::stable_sort(f.objects.begin(), f.objects.end(),
+std::vector<model::LockTime> Accounts::through_locks() const {
+  std::vector<model::LockTime> all;
+  for (const auto& [lock, through] : locks_)
+    all.push_back({lock.first, lock.second, names_.lock(lock.first, lock.second), through.ns,
+                   through.pieces});
+  std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  f.object = describe(f);
-  return f;
+  return all;
 }
 
 std::string Accounts::describe(const Finding& f) const {
@@ -124,7 +143,11 @@ std::string Accounts::describe(const Finding& f) const {
     return describe_files(paths) + (fs.empty() ? "" : " on " + fs);
   }
   const auto& first = f.objects.front();
-  if (f.objects.size() == 1 || f.cause == Cause::kUnknown) return first.name;
+  if (f.cause == Cause::kCpuOversubscription) return "own threads of " + first.name;
+  if (f.cause == Cause::kCpuStopped) return describe_stops(f);
+  // Of a lock, the objects differ only in what its holder did.
+  if (f.objects.size() == 1 || f.cause == Cause::kUnknown || model::is_lock(f.cause))
+    return first.name;
   std::set<model::Pid> pids;
   for (const auto& object : f.objects) pids.insert(object.id.pid);
   const std::string processes = std::to_string(pids.size()) + " processes";
@@ -133,6 +156,14 @@ std::string Accounts::describe(const Finding& f) const {
   const std::string threads = std::to_string(f.objects.size()) + " threads";
   if (pids.size() == 1) return name + " " + std::to_string(*pids.begin()) + " (" + threads + ")";
   return name + " (" + threads + " of " + processes + ")";
+}
+
+/// "python3 4821 (3 threads) stopped, let go on by bash 123".
+std::string Accounts::describe_stops(const Finding& f) const {
+  const auto& first = f.objects.front();
+  if (f.objects.size() == 1) return first.name;
+  return first.comm + " (" + std::to_string(f.objects.size()) + " threads)" +
+         names_.stop(first.id.pid);
 }
 
 }  // namespace whystall::ledger

@@ -15,7 +15,7 @@ using model::Leaf;
 using model::TimeNs;
 
 bool same_hop(const Hop& a, const Hop& b) {
-  return a.tid == b.tid && a.nr == b.nr && a.file_kind == b.file_kind;
+  return a.tid == b.tid && a.nr == b.nr && a.file_kind == b.file_kind && a.lock == b.lock;
 }
 
 /// `earlier` ends where `later` begins and says the same.
@@ -66,12 +66,13 @@ void Charges::take(Leaf leaf, std::size_t gap, model::Pid launcher) {
     pending->leaf.chain[i].at.lo = std::min(pending->leaf.chain[i].at.lo, leaf.chain[i].at.lo);
 }
 
-void Charges::close(std::size_t gap) {
+void Charges::close(std::size_t gap, model::Interval at, model::Pid launcher) {
   const auto pending = std::find_if(pending_.begin(), pending_.end(),
                                     [&](const Pending& p) { return p.gap == gap; });
   if (pending == pending_.end()) return;
   charge(*pending);
   pending_.erase(pending);
+  accounts_.close(gap, at, launcher);
 }
 
 void Charges::charge(Pending& pending) {

@@ -23,13 +23,13 @@ class Charges {
 
   /// Leaves of the gap with this number, by time, that end where the last ones that it got begin.
   void add(std::vector<model::Leaf> leaves, std::size_t gap, model::Pid launcher);
-  /// The gap gets no more.
-  void close(std::size_t gap);
+  /// The gap, which lay at `at`, gets no more.
+  void close(std::size_t gap, model::Interval at, model::Pid launcher);
 
   model::DurationNs charged() const { return charged_; }
   model::DurationNs no_demand() const { return no_demand_; }
   /// All gaps must be closed.
-  std::vector<model::Finding> findings() { return accounts_.findings(); }
+  const Accounts& accounts() const { return accounts_; }
 
  private:
   struct Pending {

@@ -14,6 +14,7 @@
 #include "ledger/devices.h"
 #include "ledger/most_first.h"
 #include "ledger/names.h"
+#include "ledger/suspects.h"
 #include "ledger/sweep.h"
 #include "model/driver_call.h"
 #include "walk/walk.h"
@@ -40,7 +41,7 @@ class Walked {
     }
     charges_.add({{gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}}}, number,
                  gap.pid);
-    charges_.close(number);
+    charges_.close(number, gap.at, gap.pid);
   }
 
   /// Those gaps come first that end last.
@@ -58,7 +59,7 @@ class Walked {
       part.at = {std::max(part.at.lo, slab.lo), std::min(part.at.hi, slab.hi)};
       charges_.add(walks.walk(part), one.number, part.pid);
       if (one.gap->at.lo < slab.lo) return false;
-      charges_.close(one.number);
+      charges_.close(one.number, one.gap->at, one.gap->pid);
       return true;
     });
   }
@@ -146,8 +147,9 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   describe(d, recording);
   Sweep sweep(source);
   Survey survey;
-  // Without a driver call there is no gap, and nothing to ask the states for.
-  if (!recording.api.empty()) {
+  // Without a process that uses a device there is no gap, and nothing to ask the states for.
+  const bool may_stall = !recording.api.empty() || model::device_user(recording.meta);
+  if (may_stall) {
     auto found = sweep.survey();
     if (!found) return found.error();
     survey = std::move(*found);
@@ -174,7 +176,7 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   }
   starved.sort();
   silent.sort();
-  if (!recording.api.empty()) {
+  if (may_stall) {
     const walk::Facts facts(recording, std::move(survey.waits));
     auto status = sweep.walk(survey, [&](const timeline::Timeline& timeline, Interval slab) {
       const walk::Walks walks(facts, timeline);
@@ -188,10 +190,12 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   if (devices.empty()) d.not_known_ns = d.window_ns;
   d.no_demand_ns = starved.charges().no_demand();
   d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charges().charged();
-  d.findings = starved.charges().findings();
-  d.silence_findings = silent.charges().findings();
+  d.findings = starved.charges().accounts().findings();
+  d.through_locks = starved.charges().accounts().through_locks();
+  d.silence_findings = silent.charges().accounts().findings();
   d.exposures = exposures(devices, recording, names);
   d.long_calls = long_calls(recording, names);
+  d.suspects = suspects(d, watched_in(recording));
   return d;
 }
 

@@ -219,14 +219,36 @@ std::string Names::socket(std::uint64_t ino) const {
   return ino == 0 ? "a socket" : "socket " + std::to_string(ino);
 }
 
+std::string Names::lock(std::uint64_t address, model::Tid holder) const {
+  char text[32];
+  std::snprintf(text, sizeof text, "lock 0x%llx", static_cast<unsigned long long>(address));
+  return text + (holder ? " held by " + thread(holder) : std::string());
+}
+
+std::string Names::stop(model::Pid by) const {
+  return by == 0 ? " stopped" : " stopped, let go on by " + process(by) + " " + std::to_string(by);
+}
+
 std::string Names::chain(std::span<const model::Hop> hops) const {
   std::string text;
+  bool held = false;  // the one before waits for a lock of this one
   for (const model::Hop& hop : hops) {
-    if (!text.empty()) text += " ← ";
+    if (!text.empty()) text += held ? " held by " : " ← ";
     text += thread(hop.tid);
-    if (const std::string call = call_name(hop); !call.empty()) text += " ← " + call;
+    held = hop.lock != 0 && &hop != &hops.back();
+    if (hop.lock != 0)
+      text += " ← " + lock(hop.lock, 0);
+    else if (const std::string call = call_name(hop); !call.empty())
+      text += " ← " + call;
   }
   return text;
+}
+
+std::vector<model::ChainHop> Names::hops(std::span<const model::Hop> hops) const {
+  std::vector<model::ChainHop> words;
+  for (const model::Hop& hop : hops)
+    words.push_back({hop.tid, thread(hop.tid), call_name(hop), hop.at, hop.lock});
+  return words;
 }
 
 model::FindingObject Names::object(model::Cause cause, const model::Object& id) const {
@@ -242,15 +264,11 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
       break;
     case model::Cause::kLockUser:
     case model::Cause::kLockGil:
-    case model::Cause::kLockKernel: {
-      char address[32];
-      std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(id.address));
+    case model::Cause::kLockKernel:
       object.kind = "lock";
       object.comm = comm(id.tid);
-      object.name = "lock " + std::string(address) + " held by " + thread(id.tid) + ", which " +
-                    (id.slept ? "slept" : "computed");
+      object.name = lock(id.address, id.tid) + ", which " + (id.slept ? "slept" : "computed");
       break;
-    }
     case model::Cause::kCpuContention:
     case model::Cause::kCpuOversubscription:
     case model::Cause::kObserver:
@@ -271,10 +289,14 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
       object.kind = "socket";
       object.name = socket(id.ino);
       break;
+    case model::Cause::kCpuStopped:
+      object.kind = "stop";
+      object.comm = comm(id.tid);
+      object.name = thread(id.tid) + stop(id.pid);
+      break;
     case model::Cause::kCpuBusy:
     case model::Cause::kMemoryFault:
     case model::Cause::kCpuThrottled:
-    case model::Cause::kCpuStopped:
     case model::Cause::kCpuWakeup:
     case model::Cause::kCpuWaiting:
     case model::Cause::kWaitSleep:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "model/diagnosis.h"
+#include "model/finding.h"
 #include "model/recording.h"
 
 namespace whystall::ledger {
@@ -21,10 +22,15 @@ class Names {
   std::string call(std::uint16_t symbol) const;  // "cuStreamSynchronize", variants as one
   std::string file(const model::FileKey& key) const;
   std::string fs_type(const model::FileKey& key) const;
-  std::string socket(std::uint64_t ino) const;  // its peer, "10.0.0.7:2049"
+  std::string socket(std::uint64_t ino) const;                       // its peer, "10.0.0.7:2049"
+  std::string lock(std::uint64_t address, model::Tid holder) const;  // "lock 0x7f00 held by x 12"
+  std::string stop(model::Pid by) const;  // " stopped, let go on by bash 123"
   std::string chain(
       std::span<const model::Hop> hops) const;  // "python3 4821 ← poll ← feeder 4830 ← read"
+  std::vector<model::ChainHop> hops(std::span<const model::Hop> hops) const;
   model::FindingObject object(model::Cause cause, const model::Object& id) const;
+
+  model::Interval window() const { return recording_.window(); }
 
  private:
   const model::Recording& recording_;
@@ -36,7 +42,7 @@ class Names {
 /// with their number.
 std::string describe_files(std::span<const std::string> paths);
 
-/// "read", "poll pipe"…: the call that a hop waited in.
+/// "read", "poll pipe"…: the call that a hop waited in; empty: none.
 std::string call_name(const model::Hop& hop);
 
 }  // namespace whystall::ledger

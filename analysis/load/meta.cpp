@@ -90,6 +90,30 @@ void take_mappings(model::Mappings& mappings, const json& piece) {
   }
 }
 
+/// A later list replaces an earlier one, but it does not undo that a source was seen to run.
+void take_sources(model::Meta& meta, const json& list) {
+  constexpr std::size_t kMaxSources = 64;
+  std::vector<model::Source> sources;
+  for (const json& one : list) {
+    if (!one.is_object() || sources.size() == kMaxSources) continue;
+    auto time = [&](const char* key) -> model::TimeNs {
+      const auto it = one.find(key);
+      if (it == one.end() || !it->is_number_integer()) return 0;
+      const auto value = it->get<model::TimeNs>();
+      return value >= 0 && believable(value) ? value : 0;
+    };
+    const auto tested = one.find("tested");
+    model::Source source{
+        one.value("name", ""), one.value("state", ""),
+        one.value("why", ""),  tested != one.end() && tested->is_boolean() && tested->get<bool>(),
+        time("from_ns"),       time("until_ns")};
+    for (const model::Source& before : meta.sources)
+      source.tested |= before.name == source.name && before.tested;
+    sources.push_back(std::move(source));
+  }
+  meta.sources = std::move(sources);
+}
+
 void take(model::Meta& meta, const json& j) {
   auto text = [&](const char* key, std::string& to) {
     if (auto it = j.find(key); it != j.end() && it->is_string()) to = it->get<std::string>();
@@ -138,6 +162,7 @@ void take(model::Meta& meta, const json& j) {
   processes("device_processes", meta.device_processes);
   time("api_until_ns", meta.api_until_ns);
   if (auto it = j.find("shed"); it != j.end() && it->is_array()) take_shed(meta, *it);
+  if (auto it = j.find("sources"); it != j.end() && it->is_array()) take_sources(meta, *it);
   if (auto it = j.find("cost"); it != j.end() && it->is_array()) take_cost(meta, *it);
   if (auto it = j.find("mappings"); it != j.end()) take_mappings(meta.mappings, *it);
   if (auto it = j.find("nvml"); it != j.end()) take_nvml(meta.nvml, *it);

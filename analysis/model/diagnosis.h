@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/leaf.h"
+#include "model/finding.h"
 #include "model/recording.h"
+#include "model/suspect.h"
 
 namespace whystall::model {
-
-/// One named thing of a finding, and the time charged to it.
-struct FindingObject {
-  std::string kind;  // file, lock, process, thread, reason
-  std::string name;
-  DurationNs ns = 0;
-  Object id;
-  std::string comm;  // lock: the holder's; process and thread: its own
-};
-
-struct Finding {
-  Cause cause = Cause::kUnknown;
-  DurationNs ns = 0;
-  Confidence confidence = Confidence::kUnknown;  // of most of its time
-  std::array<DurationNs, 4> by_confidence{};     // indexed by Confidence; sums to ns
-  std::uint64_t gaps = 0;                        // gaps it has a share in
-  std::uint64_t pieces = 0;                      // separate waits or runs
-  std::string object;                            // one line for all its objects
-  std::string path;                              // the chain of its longest piece
-  std::vector<FindingObject> objects;            // most time first; their ns sum to ns
-};
 
 /// Starved time that began with the return of one kind of call: had the program not waited there,
 /// the work that came late could have been given to the device before. A second view of the same
@@ -95,11 +75,17 @@ struct Diagnosis {
   std::vector<Finding> silence_findings;  // sum to silent_ns
   std::vector<Exposure> exposures;        // most time first
   std::vector<LongCalls> long_calls;      // most time first
+  std::vector<LockTime> through_locks;    // most time first
+  std::vector<Suspect> suspects;          // the usual ones, always the same
 
   DurationNs observed_ns() const {
     DurationNs sum = 0;  // a hostile recording may name any number of processes
     const bool overflow = __builtin_mul_overflow(window_ns, contexts, &sum);
     return overflow ? std::numeric_limits<DurationNs>::max() : sum;
+  }
+  /// For how long of the window a source was there before it was given up.
+  DurationNs watched_ns(const Shed& shed) const {
+    return std::clamp<DurationNs>(shed.at_ns - meta.start_ns, 0, window_ns);
   }
   /// Idle time that somebody waited for: without what no request was there for.
   DurationNs stalled_ns() const { return starved_ns + micro_gap_ns - no_demand_ns; }
@@ -109,6 +95,21 @@ struct Diagnosis {
       if (f.cause != Cause::kUnknown && f.cause != Cause::kWaitIdle) sum += f.ns;
     }
     return sum;
+  }
+  /// What of the time the host can be blamed for at most: what is proved, and what is not known.
+  DurationNs host_at_most_ns() const { return stalled_ns() + not_known_ns; }
+  /// Whether that is little, a tenth, of what was observed.
+  bool host_cleared() const {
+    return submits + syncs + queries > 0 && host_at_most_ns() <= observed_ns() / 10;
+  }
+  /// The findings that have a rank, which is their place here, from 1: not what nobody asked for,
+  /// nor what is unknown.
+  std::vector<const Finding*> ranked() const {
+    std::vector<const Finding*> all;
+    for (const Finding& f : findings) {
+      if (f.cause != Cause::kWaitIdle && f.cause != Cause::kUnknown) all.push_back(&f);
+    }
+    return all;
   }
   /// The one device, where there is one and it is known; else null.
   const DeviceTime* the_device() const {

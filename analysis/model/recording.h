@@ -60,6 +60,16 @@ struct Shed {
   double calls_per_second = 0;  // of the driver
 };
 
+/// One part of what watched the host.
+struct Source {
+  std::string name;     // "waits"
+  std::string state;    // "live", "degraded", "missing"
+  std::string why;      // it is not live
+  bool tested = false;  // its programs were seen to run
+  TimeNs from_ns = 0;   // since when it was attached; 0: not told, or never
+  TimeNs until_ns = 0;  // when it was detached; 0: it was not
+};
+
 /// What capture says of itself, from the META chunks.
 struct Meta {
   std::string whystall;
@@ -80,6 +90,7 @@ struct Meta {
   TimeNs api_until_ns = 0;  // when the driver's calls were no longer watched; 0: to the end
   std::vector<TargetProcess> device_processes;  // those that have loaded the driver
   std::vector<Shed> shed;
+  std::vector<Source> sources;
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
   Nvml nvml;
   Mappings mappings;

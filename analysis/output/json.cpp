@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/time.h"
+#include "output/json_finding.h"
 #include "output/output.h"
 
 namespace whystall::output {
@@ -12,70 +14,53 @@ using nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-std::string hex(std::uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-ordered_json object_json(const model::FindingObject& o) {
-  ordered_json j = {{"kind", o.kind}, {"name", printable(o.name)}, {"ns", o.ns}};
-  if (o.kind == "file") {
-    j["path"] = printable(o.name);
-    j["inode"] = o.id.file.ino;
-    j["device"] =
-        std::to_string(o.id.file.dev >> 20) + ":" + std::to_string(o.id.file.dev & 0xfffff);
-  } else if (o.kind == "lock") {
-    j["address"] = hex(o.id.address);
-    j["holder_tid"] = o.id.tid;
-    j["holder_comm"] = printable(o.comm);
-    j["holder_did"] = o.id.slept ? "slept" : "computed";
-  } else if (o.kind == "pipe" || o.kind == "socket") {
-    j["inode"] = o.id.ino;
-    if (o.id.pid) j["pid"] = o.id.pid;
-    if (o.id.pid) j["comm"] = printable(o.comm);
-  } else if (o.kind == "process") {
-    j["pid"] = o.id.pid;
-    j["comm"] = printable(o.comm);
-  } else if (o.kind == "call") {
-    j["call"] = printable(o.name.substr(0, o.name.find(' ')));
-    j["tid"] = o.id.tid;
-    j["pid"] = o.id.pid;
-    j["comm"] = printable(o.comm);
-  } else if (o.kind == "thread") {
-    j["tid"] = o.id.tid;
-    j["pid"] = o.id.pid;
-    j["comm"] = printable(o.comm);
-  }
-  return j;
-}
-
-double share(model::DurationNs part, model::DurationNs whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 double per_second(std::uint64_t count, model::DurationNs in) {
   return in > 0 ? static_cast<double>(count) * 1e9 / static_cast<double>(in) : 0;
 }
 
-ordered_json finding_json(const model::Finding& f, model::DurationNs stalled) {
-  ordered_json by_confidence;
-  for (std::size_t i = 0; i < f.by_confidence.size(); i++) {
-    by_confidence[std::string(confidence_name(static_cast<model::Confidence>(i)))] =
-        f.by_confidence[i];
+std::string dump(const ordered_json& j) {
+  return j.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+ordered_json suspects_json(const model::Diagnosis& d) {
+  using Verdict = model::Suspect::Verdict;
+  ordered_json all = ordered_json::array();
+  for (const model::Suspect& s : d.suspects) {
+    const char* verdict = s.verdict == Verdict::kCleared ? "not the cause"
+                          : s.verdict == Verdict::kFound ? "found"
+                                                         : "not checked";
+    ordered_json why;
+    if (!s.why.empty()) why = printable(s.why);
+    all.push_back({{"name", s.name},
+                   {"words", printable(s.words)},
+                   {"verdict", verdict},
+                   {"ns", s.ns},
+                   {"why", why}});
   }
-  ordered_json objects = ordered_json::array();
-  for (const auto& o : f.objects) objects.push_back(object_json(o));
-  return {{"cause", cause_name(f.cause)},
-          {"ns", f.ns},
-          {"share", share(f.ns, stalled)},
-          {"confidence", confidence_name(f.confidence)},
-          {"confidence_ns", by_confidence},
-          {"gaps", f.gaps},
-          {"pieces", f.pieces},
-          {"object", printable(f.object)},
-          {"path", printable(f.path)},
-          {"objects", objects}};
+  return all;
+}
+
+ordered_json locks_json(const model::Diagnosis& d) {
+  ordered_json all = ordered_json::array();
+  for (const model::LockTime& l : d.through_locks)
+    all.push_back({{"address", format("0x%llx", static_cast<unsigned long long>(l.address))},
+                   {"holder_tid", l.holder},
+                   {"name", printable(l.name)},
+                   {"ns", l.ns},
+                   {"pieces", l.pieces}});
+  return all;
+}
+
+ordered_json sources_json(const model::Meta& m) {
+  ordered_json all = ordered_json::array();
+  for (const model::Source& s : m.sources)
+    all.push_back({{"name", printable(s.name)},
+                   {"state", printable(s.state)},
+                   {"why", printable(s.why)},
+                   {"tested", s.tested},
+                   {"from_ns", s.from_ns},
+                   {"until_ns", s.until_ns}});
+  return all;
 }
 
 }  // namespace
@@ -92,12 +77,8 @@ std::string render_json(const model::Diagnosis& d) {
   for (const auto& process : m.targets) given.push_back(process_json(process));
   ordered_json cost;
   if (m.cost_cpu_share >= 0) cost = m.cost_cpu_share;
-  ordered_json findings = ordered_json::array();
-  for (const auto& f : d.findings) findings.push_back(finding_json(f, d.stalled_ns()));
-  ordered_json silences = ordered_json::array(), devices = ordered_json::array(),
-               exposures = ordered_json::array(), long_calls = ordered_json::array(),
-               shed = ordered_json::array();
-  for (const auto& f : d.silence_findings) silences.push_back(finding_json(f, d.silent_ns));
+  ordered_json devices = ordered_json::array(), exposures = ordered_json::array(),
+               long_calls = ordered_json::array(), shed = ordered_json::array();
   for (const auto& device : d.devices) {
     ordered_json processes = ordered_json::array();
     for (const auto& process : device.processes) processes.push_back(process_json(process));
@@ -128,22 +109,24 @@ std::string render_json(const model::Diagnosis& d) {
   for (const auto& s : m.shed) {
     shed.push_back({{"source", printable(s.source)},
                     {"at_ns", s.at_ns},
+                    {"watched_ns", d.watched_ns(s)},
                     {"cpu_share", s.cpu_share},
                     {"calls_per_second", s.calls_per_second}});
   }
   const ordered_json j = {{"schema_version", kSchemaVersion},
-                          {"whystall", m.whystall},
+                          {"whystall", printable(m.whystall)},
                           {"window",
                            {{"start_ns", m.start_ns},
                             {"end_ns", m.end_ns},
                             {"wall_start", format_wall_time(m.wall_start_ns)},
-                            {"stopped_by", m.stopped_by}}},
+                            {"length_ns", d.window_ns},
+                            {"stopped_by", printable(m.stopped_by)}}},
                           {"host", {{"name", printable(m.host)}, {"kernel", printable(m.kernel)}}},
                           {"target", target},
                           {"given", given},
                           {"cost_cpu_share", cost},
-                          {"profile", m.profile},
-                          {"clock", m.clock},
+                          {"profile", printable(m.profile)},
+                          {"clock", printable(m.clock)},
                           {"driver_library", printable(m.driver_library)},
                           {"contexts", d.contexts},
                           {"observed_ns", d.observed_ns()},
@@ -158,6 +141,8 @@ std::string render_json(const model::Diagnosis& d) {
                           {"stalled_ns", d.stalled_ns()},
                           {"explained_ns", d.explained_ns()},
                           {"lead_ns", d.lead_ns()},
+                          {"host_cleared", d.host_cleared()},
+                          {"host_at_most_ns", d.host_at_most_ns()},
                           {"devices", devices},
                           {"gaps", d.gaps},
                           {"micro_gaps", d.micro_gaps},
@@ -179,11 +164,19 @@ std::string render_json(const model::Diagnosis& d) {
                             {"ended", !d.load.no_end}}},
                           {"conservation_error_ns", d.conservation_error_ns},
                           {"shed", shed},
-                          {"findings", findings},
-                          {"silence_findings", silences},
+                          {"sources", sources_json(m)},
+                          {"suspects", suspects_json(d)},
+                          {"findings", findings_json(d, d.findings, d.stalled_ns())},
+                          {"silence_findings", findings_json(d, d.silence_findings, d.silent_ns)},
                           {"exposed_by", exposures},
+                          {"through_locks", locks_json(d)},
                           {"long_calls", long_calls}};
-  return j.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dump(j);
+}
+
+std::string render_cause_json(const model::Diagnosis& d, const model::Finding& finding) {
+  const auto all = findings_json(d, d.findings, d.stalled_ns());
+  return dump(all.at(static_cast<std::size_t>(&finding - d.findings.data())));
 }
 
 }  // namespace whystall::output

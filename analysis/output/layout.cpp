@@ -91,4 +91,48 @@ std::vector<std::string> wrap_chain(const std::string& chain, int columns, int l
   return wrapped;
 }
 
+std::string wrap_text(std::string_view text, int columns, int indent) {
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  std::string wrapped, line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string word = cut(text.substr(0, end), columns - indent);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && width(line) + 1 + width(word) > columns) {
+      wrapped += line + "\n";
+      line = margin + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return line.empty() ? wrapped : wrapped + line + "\n";
+}
+
+std::string wrap_list(const std::string& label, const std::vector<std::string>& entries,
+                      int columns, int lines) {
+  if (entries.empty() || lines == 0) return "";
+  const std::string margin(label.size(), ' ');
+  constexpr int kMoreColumns = 13;  // " and 12 more."
+  std::string text, line = label;
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    const bool first = width(line) == width(label), last = i + 1 == entries.size();
+    std::string entry = (first ? "" : " ") + entries[i] + (last ? "." : ",");
+    const bool last_line = lines == 1;
+    int room = columns - width(line) - (last_line && !last ? kMoreColumns : 0);
+    if (width(entry) > room && !first) {
+      if (last_line) {
+        line += format(" and %zu more.", entries.size() - i);
+        break;
+      }
+      text += line + "\n";
+      line = margin;
+      lines--;
+      room = columns - width(line) - (lines == 1 && !last ? kMoreColumns : 0);
+      entry = entries[i] + (last ? "." : ",");
+    }
+    line += cut(entry, room);
+  }
+  return text + line + "\n";
+}
+
 }  // namespace whystall::output

@@ -36,4 +36,11 @@ std::vector<int> whole_percents(const std::vector<std::int64_t>& parts);
 /// `columns`.
 std::vector<std::string> wrap_chain(const std::string& chain, int columns, int lines);
 
+/// Breaks a text between words into lines of at most `columns`, each but the first indented.
+std::string wrap_text(std::string_view text, int columns, int indent);
+
+/// "Label: a, b, c" in at most `lines` lines; what has no room is counted. Empty if there is none.
+std::string wrap_list(const std::string& label, const std::vector<std::string>& entries,
+                      int columns, int lines);
+
 }  // namespace whystall::output

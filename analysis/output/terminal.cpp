@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "advice/advice.h"
 #include "output/layout.h"
 #include "output/output.h"
+#include "output/paint.h"
+#include "output/table.h"
+#include "output/words.h"
 
 namespace whystall::output {
 
@@ -14,27 +19,21 @@ using model::Diagnosis;
 using model::DurationNs;
 using model::Finding;
 
-constexpr int kIndent = 18;
 /// A screen of 24 lines less the prompt.
 constexpr int kLines = 23;
 
-/// How much is told of each finding; the next is tried when the one before does not fit the screen.
+/// How much is told; the next is tried when the one before does not fit the screen.
 struct Detail {
-  std::size_t shown;  // findings with lines of their own; the rest share one
-  int first_chain;    // lines for the chain of the first
-  int other_chains;   // of each other one
-  bool notes;         // whether there is room for other views
+  TableDetail table;
+  int notes;     // how many lines of other views
+  int suspects;  // lines for each list of suspects
 };
-constexpr Detail kDetails[] = {{4, 2, 2, true}, {4, 2, 1, true}, {3, 2, 1, true}, {3, 2, 0, true},
-                               {2, 1, 0, true}, {1, 1, 0, true}, {1, 1, 0, false}};
+constexpr Detail kDetails[] = {{{4, 2, 2}, 3, 2}, {{4, 2, 1}, 3, 2}, {{3, 2, 1}, 2, 2},
+                               {{3, 2, 1}, 2, 1}, {{3, 2, 1}, 1, 1}, {{3, 2, 0}, 1, 1},
+                               {{2, 2, 0}, 1, 1}, {{2, 1, 0}, 1, 1}, {{1, 1, 0}, 1, 1},
+                               {{1, 1, 0}, 0, 1}, {{1, 1, 0}, 0, 0}};
 /// Lines that do not grow with the terminal.
 constexpr int kNarrow = 80;
-
-struct Paint {
-  bool on;
-  std::string bold(const std::string& s) const { return on ? "\033[1m" + s + "\033[0m" : s; }
-  std::string dim(const std::string& s) const { return on ? "\033[2m" + s + "\033[0m" : s; }
-};
 
 /// The command without the directories of its program and script: they take the room of what tells.
 std::string short_command(const std::string& command) {
@@ -109,9 +108,8 @@ std::string given_up(const Diagnosis& d) {
   std::string text;
   for (const model::Shed& shed : d.meta.shed) {
     if (shed.source.rfind("driver", 0) != 0) continue;
-    const DurationNs watched = std::clamp<DurationNs>(shed.at_ns - d.meta.start_ns, 0, d.window_ns);
-    std::string line = cut(printable(shed.source), 20) + " watched " + seconds(watched) + " of " +
-                       seconds(d.window_ns) +
+    std::string line = cut(printable(shed.source), 20) + " watched " + seconds(d.watched_ns(shed)) +
+                       " of " + seconds(d.window_ns) +
                        format(": %.0f a second broke --budget.\n", shed.calls_per_second);
     if (line.front() == 'd') line.front() = 'D';
     text += line;
@@ -144,102 +142,10 @@ std::string nothing_proved(const Diagnosis& d) {
     return "The program gave the device work, but no wait for it ended in this time, so the\n"
            "driver's calls alone cannot prove that it was ever idle.\n";
   }
-  return "The device was never proved idle: no stall to explain.\n";
-}
-
-std::string detail(const Finding& f) {
-  const DurationNs mean = f.pieces ? f.ns / static_cast<DurationNs>(f.pieces) : 0;
-  switch (f.cause) {
-    case Cause::kStorageRead:
-      return format("%llu waits in read, mean ", static_cast<unsigned long long>(f.pieces)) +
-             seconds(mean);
-    case Cause::kCpuContention:
-      return format("%llu times on the same CPU, mean ",
-                    static_cast<unsigned long long>(f.pieces)) +
-             seconds(mean);
-    default:
-      return format("%llu times, mean ", static_cast<unsigned long long>(f.pieces)) + seconds(mean);
-  }
-}
-
-std::string reasons(const Finding& f) {
-  std::string text;
-  for (const auto& o : f.objects) text += (text.empty() ? "" : ", ") + o.name + " " + seconds(o.ns);
-  return text;
-}
-
-class Table {
- public:
-  Table(const TextStyle& style, Paint paint) : style_(style), paint_(paint) {}
-
-  std::string row(int rank, int share, const Finding& f, int chain_lines) const {
-    const std::string left = (rank ? format("%2d", rank) : std::string("  ")) +
-                             format("  %3d %%  ", share) + pad(seconds(f.ns), 8) + " ";
-    const std::string cause =
-        pad(cause_name(f.cause), std::max(15, width(cause_name(f.cause)) + 1));
-    const bool known = f.cause != Cause::kUnknown;
-    const std::string word = known ? "  " + std::string(confidence_name(f.confidence)) : "";
-    const int room = style_.columns - width(left) - width(cause) - width(word);
-    const std::string object = known ? printable(f.object) : reasons(f);
-    const bool beside = width(object) <= room;
-    std::string text = left + paint_.bold(cause) + pad(beside ? object : "", room) + word;
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += "\n";
-    const int columns = style_.columns - kIndent;
-    if (!beside) {
-      text +=
-          std::string(kIndent, ' ') + (known ? fit(object, columns) : cut(object, columns)) + "\n";
-    }
-    if (!known) return text;
-    text += indented(detail(f));
-    if (chain_lines == 0) return text;
-    for (const std::string& line :
-         wrap_chain(printable(f.path), style_.columns - kIndent, chain_lines)) {
-      text += indented(line);
-    }
-    return text;
-  }
-
-  std::string rest(int share, DurationNs ns, std::size_t count) const {
-    return "    " + format("%3d %%  ", share) + pad(seconds(ns), 8) +
-           format(" %zu smaller causes\n", count);
-  }
-
- private:
-  std::string indented(const std::string& text) const {
-    return std::string(kIndent, ' ') + paint_.dim(fit(text, style_.columns - kIndent)) + "\n";
-  }
-
-  TextStyle style_;
-  Paint paint_;
-};
-
-std::string table(const Diagnosis& d, const TextStyle& style, Paint paint, const Detail& detail) {
-  std::vector<const Finding*> known;
-  const Finding* unknown = nullptr;
-  for (const Finding& f : d.findings) {
-    if (f.cause == Cause::kUnknown)
-      unknown = &f;
-    else if (f.cause != Cause::kWaitIdle)  // nobody waited for that
-      known.push_back(&f);
-  }
-  const std::size_t shown = known.size() <= detail.shown + 1 ? known.size() : detail.shown;
-  std::vector<DurationNs> parts;
-  for (std::size_t i = 0; i < shown; i++) parts.push_back(known[i]->ns);
-  DurationNs rest = 0;
-  for (std::size_t i = shown; i < known.size(); i++) rest += known[i]->ns;
-  parts.push_back(rest);
-  parts.push_back(unknown ? unknown->ns : 0);
-  const std::vector<int> shares = whole_percents(parts);
-
-  const Table rows(style, paint);
-  std::string text;
-  for (std::size_t i = 0; i < shown; i++) {
-    const int chain_lines = i == 0 ? detail.first_chain : detail.other_chains;
-    text += rows.row(static_cast<int>(i + 1), shares[i], *known[i], chain_lines);
-  }
-  if (known.size() > shown) text += rows.rest(shares[shown], rest, known.size() - shown);
-  if (unknown) text += rows.row(0, shares[shown + 1], *unknown, 0);
+  std::string text = "The device was never proved idle: no stall to explain.\n";
+  if (!d.host_cleared())
+    text += "Whether the host is the cause cannot be told: " +
+            percent(d.not_known_ns, d.observed_ns()) + " of the time is not known.\n";
   return text;
 }
 
@@ -253,13 +159,34 @@ std::string basis(const Diagnosis& d) {
   return text + ".\n";
 }
 
-/// Other views of the same time, and what is worth knowing beside it.
-std::string notes(const Diagnosis& d) {
-  std::string text;
+/// A lock whose waits went to what its holder did: to its causes, it does not stand in the table.
+std::string through_lock(const Diagnosis& d) {
+  if (d.through_locks.empty() || d.through_locks.front().ns * 10 < d.stalled_ns()) return "";
+  const model::LockTime& lock = d.through_locks.front();
+  for (const Finding& f : d.findings) {
+    if (is_lock(f.cause) && !f.objects.empty() && f.objects.front().id.address == lock.address &&
+        f.ns * 20 >= lock.ns * 19)
+      return "";
+  }
+  return fit(seconds(lock.ns) + " of it came through " + printable(lock.name) +
+                 format(lock.pieces == 1 ? " (%llu wait)." : " (%llu waits).",
+                        static_cast<unsigned long long>(lock.pieces)),
+             kNarrow) +
+         "\n";
+}
+
+/// Other views of the same time, and what is worth knowing beside it, most telling first.
+std::string notes(const Diagnosis& d, int lines) {
+  std::vector<std::string> all;
+  if (const std::string lock = through_lock(d); !lock.empty()) all.push_back(lock);
   if (!d.exposures.empty() && d.exposures.front().ns * 10 > d.stalled_ns()) {
     const model::Exposure& e = d.exposures.front();
-    text += format("%s of it came after a return from ", seconds(e.ns).c_str()) +
-            printable(e.call) + format(" (%llu times).\n", static_cast<unsigned long long>(e.gaps));
+    all.push_back(cut(format("%s of it came after a return from ", seconds(e.ns).c_str()) +
+                          printable(e.call) +
+                          format(e.gaps == 1 ? " (once)." : " (%llu times).",
+                                 static_cast<unsigned long long>(e.gaps)),
+                      kNarrow) +
+                  "\n");
   }
   std::string calls;
   for (std::size_t i = 0; i < d.long_calls.size() && i < 2; i++) {
@@ -267,8 +194,40 @@ std::string notes(const Diagnosis& d) {
     calls += (calls.empty() ? "" : ", ") + printable(l.call) + " " + seconds(l.ns) +
              format(" (%llu)", static_cast<unsigned long long>(l.calls));
   }
-  if (!calls.empty()) text += fit("Long driver calls: " + calls + ".", kNarrow) + "\n";
+  if (!calls.empty()) all.push_back(fit("Long driver calls: " + calls + ".", kNarrow) + "\n");
+  std::string text;
+  for (std::size_t i = 0; i < all.size() && static_cast<int>(i) < lines; i++) text += all[i];
   return text;
+}
+
+/// What to check first, of the dearest finding that anything can be said of.
+std::string next_line(const Diagnosis& d) {
+  if (d.host_cleared()) return "";
+  const auto ranked = d.ranked();
+  for (std::size_t i = 0; i < ranked.size(); i++) {
+    if (const auto step = advice::next_step(d, *ranked[i]))
+      return "Next: " + step->brief + format("; whystall report --cause %zu\n", i + 1);
+  }
+  return "";
+}
+
+/// How far the answer goes: what is explained, or that there is nothing to explain.
+std::string verdict(const Diagnosis& d) {
+  if (!d.host_cleared()) {
+    return d.stalled_ns() == 0
+               ? ""
+               : percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n";
+  }
+  std::string text = "The host is not the cause: ";
+  if (d.no_demand_ns * 10 > d.observed_ns())
+    text += "no request was there for " + percent(d.no_demand_ns, d.observed_ns()) +
+            " of the time,\nand the device had work for " +
+            percent(d.had_work_ns, d.observed_ns()) + " of it.\n";
+  else
+    text +=
+        "the device had work for " + percent(d.had_work_ns, d.observed_ns()) + " of the time.\n";
+  return text + "At most " + percent(d.host_at_most_ns(), d.observed_ns()) +
+         " of the time can be the host's fault.\n";
 }
 
 std::string warnings(const Diagnosis& d) {
@@ -310,20 +269,20 @@ std::string render_text(const Diagnosis& d, const TextStyle& style) {
   const std::string head = paint.bold(heading(d, style.columns)) + given_up(d);
   if (d.stalled_ns() == 0) {
     std::string text = head;
-    if (d.submits + d.syncs + d.queries > 0) text += coverage(d) + beside(d);
-    return text + nothing_proved(d) + notes(d) + warnings(d);
+    if (d.submits + d.syncs + d.queries > 0) text += coverage(d) + beside(d) + verdict(d);
+    return text + (d.no_demand_ns > 0 ? "" : nothing_proved(d)) + notes(d, 3) + warnings(d);
   }
   if (d.not_known_ns > d.observed_ns() / 100 * 99) {
     return head + coverage(d) + beside(d) +
            "Too little is known of the device for a ranking of causes" +
            (d.meta.shed.empty() ? ".\n" : ":\na larger --budget, or none, would tell more.\n") +
-           notes(d) + warnings(d);
+           notes(d, 3) + warnings(d);
   }
   std::string text;
   for (const Detail& detail : kDetails) {
-    text = head + coverage(d) + beside(d) + percent(d.explained_ns(), d.stalled_ns()) +
-           " of the stall explained.\n\n" + table(d, style, paint, detail) + "\n" + basis(d) +
-           (detail.notes ? notes(d) : "") + warnings(d);
+    text = head + coverage(d) + beside(d) + verdict(d) + "\n" +
+           findings_table(d, style, detail.table) + "\n" + basis(d) + notes(d, detail.notes) +
+           suspects_words(d.suspects, kNarrow, detail.suspects) + next_line(d) + warnings(d);
     if (std::count(text.begin(), text.end(), '\n') <= kLines) break;
   }
   return text;

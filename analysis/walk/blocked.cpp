@@ -221,6 +221,7 @@ void Walker::follow_waker(const wst_wait& wait, Interval at) {
   // Who lets a lock of the kernel go had it at the end, not surely all the time.
   const Bound bound(*this,
                     edge.lock == Cause::kLockKernel ? Confidence::kLikely : Confidence::kProven);
+  if (edge.lock != Cause::kUnknown) chain_.back().lock = edge.address;
   walk(waker, at, edge);
 }
 

@@ -31,14 +31,14 @@ void Walker::walk(Tid tid, Interval at, Edge edge) {
   for (const model::Hop& hop : chain_) {
     if (hop.tid == tid) return unknown(at, tid, Reason::kMutualWait);
   }
-  chain_.push_back({tid, -1, WST_FILE_NONE, at});
+  chain_.push_back({tid, -1, WST_FILE_NONE, at, 0});
   const wst_api* outer_call = call_;
   TimeNs hi = at.hi;
   while (hi > at.lo) {
     const Piece* piece = timeline_.before(tid, hi);
     if (!piece) {
       const TimeNs lo = std::max(at.lo, timeline_.covered_until(tid, hi - 1));
-      chain_.back() = {tid, -1, WST_FILE_NONE, {lo, hi}};
+      chain_.back() = {tid, -1, WST_FILE_NONE, {lo, hi}, 0};
       if (edge.process != Cause::kUnknown)
         ends_at_process({lo, hi}, edge);
       else
@@ -72,7 +72,7 @@ TimeNs Walker::within_one_call(Tid tid, const Piece& piece, Interval at, Edge ed
 
 void Walker::step(Tid tid, const Piece& piece, Interval at, Edge edge) {
   model::Hop& hop = chain_.back();
-  hop = {hop.tid, -1, WST_FILE_NONE, at};
+  hop = {hop.tid, -1, WST_FILE_NONE, at, 0};
   switch (piece.state) {
     case State::kRunning:
       return running(tid, at, edge);

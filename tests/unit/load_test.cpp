@@ -124,6 +124,26 @@ TEST_F(Load, LaterMetaKeysWin) {
   EXPECT_EQ(r.meta.host, "old");
 }
 
+TEST_F(Load, ALaterListOfSourcesReplacesButStaysTested) {
+  Bytes bytes = testing::file_header();
+  append_meta(bytes, R"({"sources":[
+      {"name":"waits","state":"live","why":"","from_ns":10,"until_ns":0,"tested":true},
+      {"name":"ends","state":"live","why":"","from_ns":10}, 7]})");
+  append_meta(bytes, R"({"sources":[
+      {"name":"waits","state":"missing","why":"over the budget","from_ns":10,"until_ns":50},
+      {"name":"ends","state":"live","why":"","from_ns":-4,"until_ns":"late","tested":1}]})");
+  const auto sources = load_bytes(bytes).meta.sources;
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].state, "missing");
+  EXPECT_EQ(sources[0].why, "over the budget");
+  EXPECT_EQ(sources[0].from_ns, 10);
+  EXPECT_EQ(sources[0].until_ns, 50);
+  EXPECT_TRUE(sources[0].tested);
+  EXPECT_FALSE(sources[1].tested);
+  EXPECT_EQ(sources[1].from_ns, 0) << "before the machine was there";
+  EXPECT_EQ(sources[1].until_ns, 0);
+}
+
 TEST_F(Load, CountsRecordsOfUnknownKind) {
   Bytes records;
   append(records, make_record<wst_exit>(200));

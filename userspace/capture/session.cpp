@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -50,12 +51,24 @@ json describe(const std::vector<target::Process>& processes) {
   return list;
 }
 
-json describe(const SourceReports& reports) {
+/// From when to when a source was attached, and whether its programs were seen to run meanwhile:
+/// only what watched for the whole time can clear anything.
+struct SourceLife {
+  TimeNs from_ns = 0;   // 0: never
+  TimeNs until_ns = 0;  // 0: to the end
+  bool tested = false;
+};
+using SourceLives = std::array<SourceLife, kSources>;
+
+json describe(const SourceReports& reports, const SourceLives& lives) {
   json list = json::array();
   for (std::size_t i = 0; i < kSources; i++) {
     list.push_back({{"name", facts_of(static_cast<Source>(i)).name},
                     {"state", state_name(reports[i].state)},
-                    {"why", reports[i].why}});
+                    {"why", reports[i].why},
+                    {"from_ns", lives[i].from_ns},
+                    {"until_ns", lives[i].until_ns},
+                    {"tested", lives[i].tested}});
   }
   return list;
 }
@@ -101,6 +114,8 @@ class Session {
     if (auto status = kernel_.attach(); !status) return status.error();
     // Before anything is written: whoever sees that the file is filled may count on what follows.
     start_ = monotonic_now();
+    lives_.fill({.from_ns = start_});
+    note_driver(start_);
     const auto wall_start = realtime_now();
     if (auto status = write_meta(start_meta()); !status) return status.error();
     if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", wall_start}}); !status)
@@ -164,7 +179,7 @@ class Session {
             {"driver_library", driver_.library()},
             {"api_symbols", driver_.symbols()},
             {"api_complete", kernel_.api_complete()},
-            {"sources", describe(kernel_.sources())}};
+            {"sources", describe(kernel_.sources(), lives_)}};
   }
 
   /// What the targets have mapped, which names the code that ran and the files that were faulted
@@ -238,7 +253,21 @@ class Session {
     if (!driver_.look_again()) return;
     // Of a library that cannot be probed nothing is proved; the rest goes on.
     if (auto status = driver_.attach(kernel_); !status) spdlog::warn("{}", status.error().text);
+    note_driver(now);
     note(targets_meta());
+  }
+
+  SourceLife& life_of(Source source) { return lives_[static_cast<std::size_t>(source)]; }
+
+  /// The driver's calls are watched from when there is one.
+  void note_driver(TimeNs now) {
+    for (const Source source : {Source::kDriverCalls, Source::kDriverQueries}) {
+      TimeNs& from = life_of(source).from_ns;
+      if (driver_.device_processes().empty())
+        from = 0;
+      else if (from == 0)
+        from = now;
+    }
   }
 
   /// Each measurement goes into the recording. Over the budget, the dearest source that the rest
@@ -247,8 +276,10 @@ class Session {
     const auto cost = meter_.step(kernel_, now);
     if (!cost) return;
     json shares = json::object();
-    for (std::size_t i = 0; i < kSources; i++)
+    for (std::size_t i = 0; i < kSources; i++) {
       shares[std::string(facts_of(static_cast<Source>(i)).name)] = cost->share[i];
+      lives_[i].tested |= cost->share[i] > 0;
+    }
     costs_.push_back({{"at_ns", now}, {"cpu_share", shares}});
     if (!options_.budget || cost->total() <= *options_.budget) return;
     const auto dearest = what_to_shed(*cost);
@@ -284,7 +315,8 @@ class Session {
                      {"at_ns", now},
                      {"cpu_share", cost.of(source)},
                      {"calls_per_second", cost.calls_per_second}});
-    json meta = {{"sources", describe(kernel_.sources())}, {"shed", shed_}};
+    life_of(source).until_ns = now;
+    json meta = {{"sources", describe(kernel_.sources(), lives_)}, {"shed", shed_}};
     if (source == Source::kDriverCalls) meta["api_until_ns"] = now;
     note(meta);
     meter_.hurry();
@@ -359,7 +391,10 @@ class Session {
     kernel_.detach();
     Status ending = add(kernel_.take_last_losses());
     if (ending)
-      ending = write_meta({{"end_ns", end}, {"stopped_by", reason_name(reason)}, {"cost", costs_}});
+      ending = write_meta({{"end_ns", end},
+                           {"stopped_by", reason_name(reason)},
+                           {"cost", costs_},
+                           {"sources", describe(kernel_.sources(), lives_)}});
     if (!ending && !write_error_) write_error_ = ending.error();
     nvml_.end(kNvmlEndMs);
     return SessionResult{
@@ -379,6 +414,7 @@ class Session {
   JournalRequests journals_;
   CostMeter meter_;
   NvmlSampler nvml_;
+  SourceLives lives_;
   json costs_ = json::array();
   json shed_ = json::array();
   bool over_budget_ = false;

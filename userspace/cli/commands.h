@@ -21,6 +21,7 @@ struct WhyOptions {
 struct ReportOptions {
   std::string file;  // empty: the newest recording here
   std::string output;
+  std::string cause;  // its rank or its name; empty: the whole report
   Format format = Format::kText;
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "commands.h"
+#include "output/output.h"
 #include "trace_arguments.h"
 
 namespace {
@@ -21,6 +22,7 @@ constexpr const char* kAbout =
     "  sudo whystall -p PID -d 10s     watch PID, its threads and children for 10 s, then report\n"
     "  sudo whystall -- COMMAND...     start a command and watch it from its first instruction on\n"
     "  whystall report FILE.wst        report again, without root, on any machine\n"
+    "  whystall report --cause 1       its first cause in full\n"
     "  whystall info FILE.wst          what the recording holds\n"
     "  sudo whystall check             what can be seen on this host, and what it costs here\n";
 
@@ -35,11 +37,12 @@ static int run(int argc, char** argv) {
   TraceArguments why_arguments, record_arguments;
   ReportOptions report;
   InfoOptions info;
-  bool json = false, report_json = false, info_json = false, verbose = false;
+  bool json = false, report_json = false, info_json = false, verbose = false, schema = false;
   std::string format = "text";
 
   add_trace_options(app, why_arguments);
   app.add_flag("--json", json, "print the report as JSON");
+  app.add_flag("--json-schema", schema, "print the JSON Schema of the report");
   app.add_flag("--verbose", verbose, "say on stderr what the kernel and libbpf say");
 
   CLI::App* why =
@@ -52,6 +55,9 @@ static int run(int argc, char** argv) {
   reporter->add_option("FILE", report.file, "the recording (default: the newest *.wst here)");
   reporter->add_option("--format", format, "text or json")->check(CLI::IsMember({"text", "json"}));
   reporter->add_flag("--json", report_json, "short for --format json");
+  reporter->add_option("--cause", report.cause,
+                       "one cause in full, by its rank or its name: all objects, the three gaps "
+                       "with most of it hop by hop, what to check first");
   reporter->add_option("-o,--output", report.output, "write the report there");
   CLI::App* informer = app.add_subcommand("info", "what a recording holds; needs no root");
   informer->add_option("FILE", info.file, "the recording")->required();
@@ -77,6 +83,7 @@ static int run(int argc, char** argv) {
   spdlog::set_default_logger(log);
   spdlog::set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
 
+  if (schema) return write_out(std::string(output::report_schema()), "");
   if (reporter->parsed()) {
     report.format = report_json || format == "json" ? Format::kJson : Format::kText;
     return run_report(report);

@@ -46,6 +46,10 @@ std::string newest_recording() {
   return newest;
 }
 
+output::TextStyle style_for(const std::string& path) {
+  return path.empty() ? style_of_terminal() : output::TextStyle{};
+}
+
 }  // namespace
 
 int fail(const Error& error) {
@@ -68,22 +72,45 @@ int write_out(const std::string& text, const std::string& path) {
       {ErrorCode::kIncomplete, std::string("cannot write the report: ") + std::strerror(reason)});
 }
 
-int print_report(const std::string& file, Format format, const std::string& path) {
+static Result<model::Diagnosis> diagnose(const std::string& file) {
   auto source = load::open_source(file);
-  if (!source) return fail(source.error());
-  const auto found = ledger::diagnose(**source);
+  if (!source) return source.error();
+  return ledger::diagnose(**source);
+}
+
+int print_report(const std::string& file, Format format, const std::string& path) {
+  const auto found = diagnose(file);
   if (!found) return fail(found.error());
   const model::Diagnosis& diagnosis = found.value();
-  output::TextStyle style = path.empty() ? style_of_terminal() : output::TextStyle{};
-  const std::string text = format == Format::kJson ? output::render_json(diagnosis)
-                                                   : output::render_text(diagnosis, style);
+  const std::string text = format == Format::kJson
+                               ? output::render_json(diagnosis)
+                               : output::render_text(diagnosis, style_for(path));
   return write_out(text, path);
+}
+
+/// One cause of it, in full.
+static int print_cause(const std::string& file, const ReportOptions& options) {
+  const auto found = diagnose(file);
+  if (!found) return fail(found.error());
+  const model::Diagnosis& diagnosis = found.value();
+  const model::Finding* finding = output::find_cause(diagnosis, options.cause);
+  if (!finding)
+    return fail({ErrorCode::kUsage, "there is no cause '" + options.cause +
+                                        "' in this recording: give a rank from 1 to " +
+                                        std::to_string(diagnosis.ranked().size()) +
+                                        ", or a name that its report shows"});
+  const std::string text =
+      options.format == Format::kJson
+          ? output::render_cause_json(diagnosis, *finding)
+          : output::render_cause_text(diagnosis, *finding, style_for(options.output));
+  return write_out(text, options.output);
 }
 
 int run_report(const ReportOptions& options) {
   const std::string file = options.file.empty() ? newest_recording() : options.file;
   if (file.empty())
     return fail({ErrorCode::kUnreadable, "there is no recording (*.wst) in this directory"});
+  if (!options.cause.empty()) return print_cause(file, options);
   return print_report(file, options.format, options.output);
 }
 
