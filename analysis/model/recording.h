@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "abi/events.h"
+#include "model/last_wakes.h"
 #include "model/nvml.h"
 #include "model/time.h"
 
@@ -131,6 +132,8 @@ struct Recording {
   std::vector<wst_sample> samples;
   /// Names of the processes that slices tell of, where the slices themselves are not kept.
   std::map<Pid, std::string> runners;
+  /// Where the waits and the sums themselves are not kept.
+  LastWakes last_wakes;
   LoadStats stats;
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }

@@ -276,7 +276,7 @@ class Walker {
   /// A wait that is not over is taken to be for whoever ended the thread's last one on the same
   /// file; one for many, and one that somebody outside ended, may be for a request.
   void still_blocked(const wst_wait& wait, Interval at) {
-    const wst_wait* last = walks_.open_waits.last_alike(wait);
+    const wst_wait* last = walks_.last_wakes.like(wait);
     if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
       const Confidence sure = walks_.demand.still_awaited(wait);
       if (sure != Confidence::kUnknown)
@@ -359,14 +359,22 @@ class Walker {
 
 }  // namespace
 
+Facts::Facts(const model::Recording& all)
+    : recording(all), calls(all), polling(all), demand(all), last_wakes(all.last_wakes) {
+  for (const wst_wait& wait : all.waits) last_wakes.see(wait);
+  for (const model::Sums& sums : all.sums) {
+    for (const wst_sum& sum : sums.entries) last_wakes.see(sums.head, sum);
+  }
+}
+
 Walks::Walks(const model::Recording& all, const timeline::Timeline& states)
-    : own_(std::make_unique<const Facts>(all, OpenWaits(all))),
+    : own_(std::make_unique<const Facts>(all)),
       recording(all),
       timeline(states),
       calls(own_->calls),
       polling(own_->polling),
       demand(own_->demand),
-      open_waits(own_->open_waits) {}
+      last_wakes(own_->last_wakes) {}
 
 Walks::Walks(const Facts& facts, const timeline::Timeline& states)
     : recording(facts.recording),
@@ -374,7 +382,7 @@ Walks::Walks(const Facts& facts, const timeline::Timeline& states)
       calls(facts.calls),
       polling(facts.polling),
       demand(facts.demand),
-      open_waits(facts.open_waits) {}
+      last_wakes(facts.last_wakes) {}
 
 std::vector<Leaf> Walks::walk(const gaps::Gap& gap) const {
   Walker walker(*this, gap.confidence);

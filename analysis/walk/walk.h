@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "gaps/gaps.h"
@@ -10,7 +9,6 @@
 #include "timeline/timeline.h"
 #include "walk/demand.h"
 #include "walk/driver_calls.h"
-#include "walk/open_waits.h"
 #include "walk/polling.h"
 
 namespace whystall::walk {
@@ -18,14 +16,13 @@ namespace whystall::walk {
 /// What the walk must know of the whole recording, which must outlive it.
 struct Facts {
   /// Of `recording`, its driver calls, samples and ends are read, and what describes it.
-  Facts(const model::Recording& all, OpenWaits open)
-      : recording(all), calls(all), polling(all), demand(all), open_waits(std::move(open)) {}
+  explicit Facts(const model::Recording& all);
 
   const model::Recording& recording;
   DriverCalls calls;
   Polling polling;
   Demand demand;
-  OpenWaits open_waits;
+  model::LastWakes last_wakes;
 };
 
 /// Walks back from the call that ended a gap and says what each of its nanoseconds was spent on
@@ -64,7 +61,7 @@ class Walks {
   const DriverCalls& calls;
   const Polling& polling;
   const Demand& demand;
-  const OpenWaits& open_waits;
+  const model::LastWakes& last_wakes;
 };
 
 }  // namespace whystall::walk
