@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,8 @@ class InMemory final : public load::Source {
   explicit InMemory(const model::Recording& recording) : recording_(recording) {}
   const model::Recording& whole() const override { return recording_; }
   std::span<const TimeNs> slabs() const override { return begin_; }
-  Result<const model::Recording*> states(std::size_t, model::DurationNs) override {
+  Result<const model::Recording*> states(std::size_t, model::DurationNs,
+                                         const std::unordered_set<model::Tid>*) override {
     return &recording_;
   }
 
@@ -177,7 +179,7 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   starved.sort();
   silent.sort();
   if (may_stall) {
-    const walk::Facts facts(recording, std::move(survey.waits));
+    const walk::Facts facts(recording);
     auto status = sweep.walk(survey, [&](const timeline::Timeline& timeline, Interval slab) {
       const walk::Walks walks(facts, timeline);
       starved.walk(walks, slab);

@@ -45,10 +45,9 @@ Result<Survey> Sweep::survey() {
   std::vector<LastMoves> moves(slabs);
   timeline::Later later;
   for (std::size_t slab = slabs; slab-- > 0;) {
-    auto records = source_.states(slab, slabs == 1 ? 0 : timeline::kBetweenWaits);
+    auto records = source_.states(slab, timeline::kBetweenWaits, slabs == 1 ? nullptr : &threads);
     if (!records) return records.error();
     survey.history.add_births((*records)->waits);
-    survey.waits.see(**records);
     if (slabs == 1) {
       whole_ = std::make_unique<timeline::Timeline>(**records);
       survey.history.add_before(*whole_, at(slab), threads);

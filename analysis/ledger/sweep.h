@@ -10,14 +10,12 @@
 #include "evidence/history.h"
 #include "load/source.h"
 #include "timeline/timeline.h"
-#include "walk/walk.h"
 
 namespace whystall::ledger {
 
 /// What is read of threads' states before any gap is known.
 struct Survey {
   evidence::History history;
-  walk::Waits waits;
   /// Of each slab: the last move of each thread before it.
   std::vector<std::vector<wst_migrate>> moved_before;
 };
@@ -41,7 +39,7 @@ class Sweep {
         visit(*whole_, at(slab));
         continue;
       }
-      auto records = source_.states(slab, timeline::kBetweenWaits);
+      auto records = source_.states(slab, timeline::kBetweenWaits, nullptr);
       if (!records) return records.error();
       timeline::Timeline timeline(
           timeline::Slab{**records, at(slab).lo, later, survey.moved_before[slab]});

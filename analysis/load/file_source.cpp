@@ -31,6 +31,12 @@ struct Place {
   TimeNs first = kLast, last = kFirst;
 };
 
+std::uint32_t number_at(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
+  return number;
+}
+
 Place place_of(const recording::Chunk& chunk) {
   Place place{chunk.at};
   recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
@@ -65,7 +71,10 @@ class InMemory final : public Source {
   explicit InMemory(Recording recording) : recording_(std::move(recording)) {}
   const Recording& whole() const override { return recording_; }
   std::span<const TimeNs> slabs() const override { return begins_; }
-  Result<const Recording*> states(std::size_t, model::DurationNs) override { return &recording_; }
+  Result<const Recording*> states(std::size_t, model::DurationNs,
+                                  const std::unordered_set<model::Tid>*) override {
+    return &recording_;
+  }
 
  private:
   const Recording recording_;
@@ -86,11 +95,13 @@ class InFile final : public Source {
   const Recording& whole() const override { return whole_; }
   std::span<const TimeNs> slabs() const override { return begins_; }
 
-  Result<const Recording*> states(std::size_t slab, model::DurationNs before_ns) override {
+  Result<const Recording*> states(std::size_t slab, model::DurationNs before_ns,
+                                  const std::unordered_set<model::Tid>* only) override {
     const TimeNs gone = whole_.stats.dropped_ns > 0 ? whole_.meta.start_ns + 1 : 0;
     const TimeNs lo = slab == 0 ? gone : std::max(gone, begins_[slab] - before_ns);
     const TimeNs hi = slab + 1 < begins_.size() ? begins_[slab + 1] : kLast;
     slab_.waits.clear();
+    std::move(slab_.sums.begin(), slab_.sums.end(), std::back_inserter(spare_sums_));
     slab_.sums.clear();
     slab_.slices.clear();
     slab_.migrations.clear();
@@ -101,7 +112,7 @@ class InFile final : public Source {
       if (!reader_.read_again(place.at, chunk_))
         return Error{ErrorCode::kUnreadable, path_ + " has changed while it was read"};
       recording::for_each_record(chunk_.bytes, [&](std::span<const std::byte> bytes) {
-        if (add(bytes, lo, hi)) memory += bytes.size();
+        if (add(bytes, lo, hi, only)) memory += bytes.size();
       });
       if (memory > max_memory_) return too_much_memory(path_, max_memory_);
     }
@@ -109,28 +120,45 @@ class InFile final : public Source {
   }
 
  private:
-  bool add(std::span<const std::byte> bytes, TimeNs lo, TimeNs hi) {
+  bool add(std::span<const std::byte> bytes, TimeNs lo, TimeNs hi,
+           const std::unordered_set<model::Tid>* only) {
     wst_hdr header;
     std::memcpy(&header, bytes.data(), sizeof header);
     if (!is_state(header.kind) || !believable(header.ts)) return false;
     const auto at = static_cast<TimeNs>(header.ts);
-    if (at < lo || at >= hi || !fits(header.kind, bytes)) return false;
+    if (at < lo || at >= hi) return false;
     switch (header.kind) {
       case WST_WAIT:
-        slab_.waits.push_back(copy_record<wst_wait>(bytes));
-        break;
+        return add_wait(bytes, only);
       case WST_SUMS:
-        read_sums(slab_.sums, bytes);
-        break;
+        return add_sums(bytes, only);
       case WST_SLICE:
-        slab_.slices.push_back(copy_record<wst_slice>(bytes));
-        break;
+        return !only && append_if_fits(slab_.slices, bytes);
       case WST_MIGRATE:
-        slab_.migrations.push_back(copy_record<wst_migrate>(bytes));
-        break;
+        return append_if_fits(slab_.migrations, bytes);
       default:
-        slab_.pollsets.push_back(copy_record<wst_pollset>(bytes));
+        return !only && append_if_fits(slab_.pollsets, bytes);
     }
+  }
+
+  bool add_wait(std::span<const std::byte> bytes, const std::unordered_set<model::Tid>* only) {
+    if (bytes.size() < kFirstWaitBytes) return false;
+    if (only && !only->contains(number_at(bytes, offsetof(wst_wait, tid)))) return false;
+    return append_if_fits(slab_.waits, bytes, kFirstWaitBytes);
+  }
+
+  /// What the entries took before is used again.
+  bool add_sums(std::span<const std::byte> bytes, const std::unordered_set<model::Tid>* only) {
+    if (bytes.size() < sizeof(wst_sums)) return false;
+    if (only && !only->contains(number_at(bytes, offsetof(wst_sums, tid)))) return false;
+    if (!sums_fit(bytes)) return false;
+    model::Sums sums;
+    if (!spare_sums_.empty()) {
+      sums = std::move(spare_sums_.back());
+      spare_sums_.pop_back();
+    }
+    read_sums(sums, bytes);
+    slab_.sums.push_back(std::move(sums));
     return true;
   }
 
@@ -141,6 +169,7 @@ class InFile final : public Source {
   const std::vector<TimeNs> begins_;
   std::uint64_t max_memory_;
   Recording slab_;
+  std::vector<model::Sums> spare_sums_;
   recording::Chunk chunk_;
 };
 

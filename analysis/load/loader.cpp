@@ -130,8 +130,7 @@ void Loader::add_file(std::span<const std::byte> bytes) {
   memory_ += entry->second.path.capacity();
 }
 
-void read_sums(std::vector<model::Sums>& all, std::span<const std::byte> bytes) {
-  model::Sums& sums = all.emplace_back();
+void read_sums(model::Sums& sums, std::span<const std::byte> bytes) {
   sums.head = copy_record<wst_sums>(bytes);
   sums.entries.resize(sums.head.count);
   std::memcpy(static_cast<void*>(sums.entries.data()), bytes.data() + sizeof(wst_sums),
@@ -139,15 +138,27 @@ void read_sums(std::vector<model::Sums>& all, std::span<const std::byte> bytes) 
 }
 
 void Loader::add_sums(std::span<const std::byte> bytes) {
-  if (!keep_states_) return;
-  read_sums(recording_.sums, bytes);
-  const model::Sums& sums = recording_.sums.back();
+  if (!keep_states_) {
+    model::Sums& sums = passing_sums_;
+    read_sums(sums, bytes);
+    for (const wst_sum& sum : sums.entries) recording_.last_wakes.see(sums.head, sum);
+    return;
+  }
+  const model::Sums& sums = recording_.sums.emplace_back();
+  read_sums(recording_.sums.back(), bytes);
   add_state_memory(kVectorFactor * sizeof sums + sums.head.count * sizeof(wst_sum) + kNodeBytes);
 }
 
 void Loader::add_wait(std::span<const std::byte> bytes) {
-  last_ns_ = std::max(last_ns_, static_cast<TimeNs>(copy_record<wst_hdr>(bytes).ts));
-  add_state(recording_.waits, bytes);
+  if (keep_states_) {
+    add_state(recording_.waits, bytes);
+    last_ns_ = std::max(last_ns_, static_cast<TimeNs>(recording_.waits.back().h.ts));
+    return;
+  }
+  const auto wait = copy_record<wst_wait>(bytes);
+  last_ns_ = std::max(last_ns_, static_cast<TimeNs>(wait.h.ts));
+  recording_.last_wakes.see(wait);
+  recording_.expired_waits.see(wait);
 }
 
 /// By its main thread's latest name, else by the first name of any that ran.
@@ -170,6 +181,13 @@ void Loader::add_state_memory(std::uint64_t bytes) {
 
 void Loader::drop_states() {
   keep_states_ = false;
+  for (const wst_wait& wait : recording_.waits) {
+    recording_.last_wakes.see(wait);
+    recording_.expired_waits.see(wait);
+  }
+  for (const model::Sums& sums : recording_.sums) {
+    for (const wst_sum& sum : sums.entries) recording_.last_wakes.see(sums.head, sum);
+  }
   memory_ -= state_memory_;
   recording_.waits = {};
   recording_.slices = {};

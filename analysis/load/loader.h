@@ -72,10 +72,22 @@ class Loader {
   std::uint64_t memory_ = 0, state_memory_ = 0;
   bool keep_states_ = true;
   model::TimeNs last_ns_ = 0;  // of waits
+  model::Sums passing_sums_;
 };
 
-/// Appends to `sums` the record that these bytes hold, which must fit.
-void read_sums(std::vector<model::Sums>& sums, std::span<const std::byte> bytes);
+/// The record that these bytes hold, which must fit.
+void read_sums(model::Sums& sums, std::span<const std::byte> bytes);
+
+/// Appends the record, if it is one; see fits().
+template <typename Record>
+bool append_if_fits(std::vector<Record>& records, std::span<const std::byte> bytes,
+                    std::size_t least = sizeof(Record)) {
+  if (bytes.size() < least) return false;
+  records.push_back(copy_record<Record>(bytes));
+  if (believable(records.back())) return true;
+  records.pop_back();
+  return false;
+}
 
 Error too_much_memory(const std::string& path, std::uint64_t max_memory);
 

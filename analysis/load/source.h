@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_set>
 
 #include "base/result.h"
 #include "model/recording.h"
@@ -17,7 +18,8 @@ class Source {
   Source& operator=(const Source&) = delete;
   virtual ~Source() = default;
 
-  /// What describes the recording, and its driver calls, losses, samples and ends.
+  /// What describes the recording, its driver calls, losses, samples and ends, and, where the
+  /// states are not among it, what it says of them.
   virtual const model::Recording& whole() const = 0;
 
   /// Where each slab begins, rising; it ends where the next one begins, and the last one never.
@@ -25,8 +27,11 @@ class Source {
   virtual std::span<const model::TimeNs> slabs() const = 0;
 
   /// Waits, sums, slices, moves and sets of polled files whose h.ts lies in the slab, or up to
-  /// `before_ns` before it, in any order. Valid until the next call. Error: unreadable.
-  virtual Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns) = 0;
+  /// `before_ns` before it, in any order. With `only`, waits and sums need be those of these
+  /// threads alone, and slices and sets need not be there. Valid until the next call. Error:
+  /// unreadable.
+  virtual Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns,
+                                                 const std::unordered_set<model::Tid>* only) = 0;
 };
 
 }  // namespace whystall::load

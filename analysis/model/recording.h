@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "abi/events.h"
+#include "model/expired_waits.h"
+#include "model/last_wakes.h"
 #include "model/mappings.h"
 #include "model/nvml.h"
 #include "model/time.h"
@@ -145,6 +147,9 @@ struct Recording {
   std::vector<wst_sample> samples;
   /// Names of the processes that slices tell of, where the slices themselves are not kept.
   std::map<Pid, std::string> runners;
+  /// Where the waits and the sums themselves are not kept.
+  LastWakes last_wakes;
+  ExpiredWaits expired_waits;
   LoadStats stats;
 
   Interval window() const { return {meta.start_ns, meta.end_ns}; }

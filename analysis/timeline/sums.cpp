@@ -50,27 +50,31 @@ class Builder {
  public:
   Builder(std::deque<wst_wait>& waits, std::deque<Mix>& mixes) : waits_(waits), mixes_(mixes) {}
 
-  void add(const Sums& sums, std::vector<Piece>& pieces) const {
+  void add(const Sums& sums, std::vector<Piece>& pieces) {
     const Interval whole{time(sums.head.from_ns), time(sums.head.h.ts)};
     if (whole.length() <= 0) return;
 
-    std::vector<const wst_sum*> by_time;
-    for (const wst_sum& sum : sums.entries) by_time.push_back(&sum);
-    std::stable_sort(by_time.begin(), by_time.end(),
-                     [](const wst_sum* a, const wst_sum* b) { return a->out_ns < b->out_ns; });
+    // A few: inserted in place.
+    by_time_.clear();
+    for (const wst_sum& sum : sums.entries) {
+      const auto place = std::upper_bound(
+          by_time_.begin(), by_time_.end(), &sum,
+          [](const wst_sum* a, const wst_sum* b) { return a->out_ns < b->out_ns; });
+      by_time_.insert(place, &sum);
+    }
 
-    std::vector<Piece> exact;
+    exact_.clear();
     Mix mix;
     DurationNs shared = 0;
-    for (const wst_sum* sum : by_time) {
+    for (const wst_sum* sum : by_time_) {
       waits_.push_back(last_wait(sums, *sum, whole));
       const wst_wait* wait = &waits_.back();
-      const std::size_t before = exact.size();
-      add_stay(exact, *wait);
+      const std::size_t before = exact_.size();
+      add_stay(exact_, *wait);
       Share share{wait, time(sum->blocked_ns), time(sum->runnable_ns)};
-      for (std::size_t i = before; i < exact.size(); i++) {
-        DurationNs& from = exact[i].state == State::kBlocked ? share.blocked : share.runnable;
-        from -= exact[i].at.length();
+      for (std::size_t i = before; i < exact_.size(); i++) {
+        DurationNs& from = exact_[i].state == State::kBlocked ? share.blocked : share.runnable;
+        from -= exact_[i].at.length();
       }
       share.blocked = std::max<DurationNs>(0, share.blocked);
       share.runnable = std::max<DurationNs>(0, share.runnable);
@@ -79,7 +83,7 @@ class Builder {
       mix.shares.push_back(share);
     }
     mix.length = whole.length();
-    for (const Piece& piece : exact) mix.length -= piece.at.length();
+    for (const Piece& piece : exact_) mix.length -= piece.at.length();
     // More than the time holds: waits of before from_ns are in the totals, or the record lies. What
     // was between the waits that are known exactly is not known then.
     const bool rest_known = shared <= mix.length;
@@ -91,7 +95,7 @@ class Builder {
     }
     TimeNs done = whole.lo;
     rest.mix_begin = whole.lo;
-    for (const Piece& piece : exact) {
+    for (const Piece& piece : exact_) {
       if (rest_known) add_piece(pieces, {done, piece.at.lo}, rest);
       add_piece(pieces, piece.at, piece);
       done = piece.at.hi;
@@ -103,6 +107,8 @@ class Builder {
  private:
   std::deque<wst_wait>& waits_;
   std::deque<Mix>& mixes_;
+  std::vector<const wst_sum*> by_time_;
+  std::vector<Piece> exact_;
 };
 
 }  // namespace
@@ -110,7 +116,7 @@ class Builder {
 std::vector<Piece> pieces_of_sums(std::span<const Sums* const> sums, std::deque<wst_wait>& waits,
                                   std::deque<Mix>& mixes) {
   std::vector<Piece> pieces;
-  const Builder builder(waits, mixes);
+  Builder builder(waits, mixes);
   for (const Sums* one : sums) builder.add(*one, pieces);
   return pieces;
 }

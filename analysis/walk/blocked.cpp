@@ -183,7 +183,7 @@ void Walker::not_woken(const wst_wait& wait, Interval at) {
 /// taken to be for whoever ended the thread's last one on the same file; one for many, and one that
 /// somebody outside ended, may be for a request.
 void Walker::still_blocked(const wst_wait& wait, Interval at) {
-  const wst_wait* last = walks_.open_waits.last_alike(wait);
+  const wst_wait* last = walks_.last_wakes.like(wait);
   if (!last || wait.file_kind == WST_FILE_EPOLL || !is_target(last->waker_tid)) {
     const Confidence sure = walks_.demand.still_awaited(wait);
     if (sure != Confidence::kUnknown)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <set>
 
 #include "model/recording.h"
@@ -15,24 +13,14 @@ namespace whystall::walk {
 /// 5 ms, too, and other intervals can be set: where the signs are missing it is a lock like any.
 class InterpreterLocks {
  public:
-  /// Takes the waits of a part of the recording.
-  void see(const model::Recording& records);
-  /// After the last part: keeps the words of processes that `recording` says are Python's.
-  void finish(const model::Recording& recording);
+  /// `expired`: of all waits of the recording.
+  InterpreterLocks(const model::Recording& recording, const model::ExpiredWaits& expired);
 
   /// Whether the futex word that `wait` is on is one.
   bool is_one(const wst_wait& wait) const;
 
  private:
-  struct Word {
-    model::Pid pid;
-    std::uint64_t address;  // of both words of a condition, which are neighbours
-    auto operator<=>(const Word&) const = default;
-  };
-  static Word word_of(const wst_wait& wait);
-
-  std::map<Word, int> expired_;  // waits on it that ran out after the interval
-  std::set<Word> locks_;
+  std::set<model::ExpiredWaits::Word> locks_;
 };
 
 }  // namespace whystall::walk

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "gaps/gaps.h"
@@ -11,39 +10,24 @@
 #include "walk/demand.h"
 #include "walk/driver_calls.h"
 #include "walk/interpreter_locks.h"
-#include "walk/open_waits.h"
 #include "walk/other_ends.h"
 #include "walk/polling.h"
 #include "walk/releasers.h"
 
 namespace whystall::walk {
 
-/// What the walk must know of all waits of the recording.
-struct Waits {
-  /// Takes the records of a part of the recording. Parts come from the last to the first.
-  void see(const model::Recording& records) {
-    open.see(records);
-    interpreter_locks.see(records);
-  }
-
-  OpenWaits open;
-  InterpreterLocks interpreter_locks;
-};
-
 /// What the walk must know of the whole recording, which must outlive it.
 struct Facts {
   /// Of `recording`, its driver calls, samples and ends are read, and what describes it.
-  Facts(const model::Recording& all, Waits seen)
-      : recording(all), calls(all), polling(all), demand(all), ends(all), waits(std::move(seen)) {
-    waits.interpreter_locks.finish(all);
-  }
+  explicit Facts(const model::Recording& all);
 
   const model::Recording& recording;
   DriverCalls calls;
   Polling polling;
   Demand demand;
   OtherEnds ends;
-  Waits waits;
+  model::LastWakes last_wakes;
+  InterpreterLocks interpreter_locks;
 };
 
 /// Walks back from the call that ended a gap and says what each of its nanoseconds was spent on
@@ -85,7 +69,7 @@ class Walks {
   const Polling& polling;
   const Demand& demand;
   const OtherEnds& ends;
-  const OpenWaits& open_waits;
+  const model::LastWakes& last_wakes;
   const InterpreterLocks& interpreter_locks;
   const Releasers releasers;
 };

@@ -28,6 +28,13 @@ class SlicedRecording final : public load::Source {
     whole_.slices.clear();
     whole_.migrations.clear();
     whole_.pollsets.clear();
+    for (const wst_wait& wait : all_.waits) {
+      whole_.last_wakes.see(wait);
+      whole_.expired_waits.see(wait);
+    }
+    for (const model::Sums& sums : all_.sums) {
+      for (const wst_sum& sum : sums.entries) whole_.last_wakes.see(sums.head, sum);
+    }
     for (const wst_slice& s : all_.slices) {
       const std::string name(s.comm, strnlen(s.comm, sizeof s.comm));
       if (s.tid == s.tgid || !whole_.runners.contains(s.tgid)) whole_.runners[s.tgid] = name;
@@ -36,7 +43,8 @@ class SlicedRecording final : public load::Source {
 
   const model::Recording& whole() const override { return whole_; }
   std::span<const model::TimeNs> slabs() const override { return begins_; }
-  Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns) override {
+  Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns,
+                                         const std::unordered_set<model::Tid>* only) override {
     const bool first = slab == 0, last = slab + 1 == begins_.size();
     const auto lo = first ? begins_[0] : begins_[slab] - before_ns;
     const auto hi = last ? std::numeric_limits<model::TimeNs>::max() : begins_[slab + 1];
@@ -50,12 +58,17 @@ class SlicedRecording final : public load::Source {
                    [&](const auto& r) { return inside(r.h); });
     };
     copy(all_.waits, slab_.waits);
+    if (only) {
+      std::erase_if(slab_.waits, [&](const wst_wait& w) { return !only->contains(w.tid); });
+    }
     copy(all_.slices, slab_.slices);
     copy(all_.migrations, slab_.migrations);
     copy(all_.pollsets, slab_.pollsets);
     slab_.sums.clear();
     std::copy_if(all_.sums.begin(), all_.sums.end(), std::back_inserter(slab_.sums),
-                 [&](const model::Sums& sums) { return inside(sums.head.h); });
+                 [&](const model::Sums& sums) {
+                   return inside(sums.head.h) && (!only || only->contains(sums.head.tid));
+                 });
     return &slab_;
   }
 
