@@ -80,6 +80,28 @@ class SlowFs(unittest.TestCase):
             finally:
                 os.close(fd)
 
+    def test_each_operation_has_its_delay(self):
+        def ms(call):
+            begin = time.monotonic()
+            call()
+            return (time.monotonic() - begin) * 1e3
+
+        def logged(operation):
+            return sum(event["op"] == operation and event["path"] == "other/10" for event in ndjson(self.log))
+
+        path = os.path.join(self.mount, "other/10")
+        fd = os.open(path, os.O_WRONLY)
+        self.addCleanup(os.close, fd)
+        calls = {"write": lambda: os.pwrite(fd, b"0123456789", 0), "fsync": lambda: os.fsync(fd),
+                 "open": lambda: os.close(os.open(path, os.O_RDONLY))}
+        for operation, call in calls.items():
+            call()
+            self.assertEqual(logged(operation), 0)
+            with open(os.path.join(self.mount, ".slowfs"), "w", encoding="ascii") as f:
+                f.write(f"{operation} 30ms other\n")
+            self.assertGreaterEqual(ms(call), 30)
+            self.assertEqual(logged(operation), 1)
+
     def test_log_tells_path_bytes_and_times(self):
         self.cold_read("train/65536")
         event = ndjson(self.log)[-1]

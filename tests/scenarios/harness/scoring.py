@@ -131,7 +131,7 @@ def false_at_proven(case, run, truth, stalled):
     by the kernel's own accounts."""
     report = run.report
     window = report["window"]["end_ns"] - report["window"]["start_ns"]
-    limit = FALSE_AT_PROVEN * (stalled if case.faults else window) + truth.base_ns
+    limit = FALSE_AT_PROVEN * (stalled if case.faults and not case.no_demand else window) + truth.base_ns
     taken = collections.Counter({"cpu.contention": run.others_ns})
     return [f"{finding['cause']} {thing['name']} {thing['ns'] / 1e6:.1f} ms"
             for finding in findings_of(case, report) if finding["confidence"] == "proven"

@@ -24,8 +24,9 @@ def lock(run, step):
     return ("lock", int(run.ready["lock_address"], 16), run.ready["holder_tid"])
 
 
-def interpreter_lock(run, step):
-    return ("lock", None, run.ready["holder_tid"])
+def lock_held_by(fact):
+    """Whichever lock it is."""
+    return lambda run, step: ("lock", None, run.ready[fact])
 
 
 def mount(run, step):

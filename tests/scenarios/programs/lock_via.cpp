@@ -26,6 +26,7 @@ class Lock : public Work {
     if (waiters) {
       ask_too_ = make_bell(Means::kSemaphore);
       std::thread([this] { wait_too(); }).detach();
+      begun_->wait();
     }
     prepare();
   }
@@ -45,6 +46,7 @@ class Lock : public Work {
   void tell(Facts& facts) const override {
     facts.number("holder_tid", holder_tid_);
     facts.address("lock_address", &mutex_);
+    if (ask_too_) facts.number("also_waits_tid", also_waits_tid_);
     inner_->tell(facts);
   }
 
@@ -66,6 +68,8 @@ class Lock : public Work {
 
   [[noreturn]] void wait_too() {
     pthread_setname_np(pthread_self(), "also-waits");
+    also_waits_tid_ = gettid();
+    begun_->ring();
     while (true) {
       ask_too_->wait();
       pthread_mutex_lock(&mutex_);
@@ -78,8 +82,9 @@ class Lock : public Work {
   const std::unique_ptr<Bell> take_ = make_bell(Means::kSemaphore),
                               taken_ = make_bell(Means::kSemaphore),
                               work_ = make_bell(Means::kSemaphore);
+  const std::unique_ptr<Bell> begun_ = make_bell(Means::kSemaphore);
   std::unique_ptr<Bell> ask_too_;
-  pid_t holder_tid_ = 0;  // written before the lock is first taken, read after
+  pid_t holder_tid_ = 0, also_waits_tid_ = 0;  // written before the thread answers, read after
 };
 
 }  // namespace

@@ -51,8 +51,9 @@ class Stuck : public Work {
   Stuck() {
     if (pipe2(pipe_, O_CLOEXEC) != 0) die("pipe: %s", std::strerror(errno));
     reader_ = fork_child("reader");
-    if (reader_ != 0) return;
-    while (true) pause();
+    // Each has its end and no other.
+    close(pipe_[reader_ != 0 ? 0 : 1]);
+    while (reader_ == 0) pause();
   }
 
   void run() override {
