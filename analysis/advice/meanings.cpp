@@ -8,7 +8,8 @@ using model::Cause;
 std::string_view meaning(Cause cause) {
   switch (cause) {
     case Cause::kStorageRead:
-      return "A read() that the launch depended on waited for its file: the data was not in memory.";
+      return "A read() that the launch depended on waited for its file: the data was not in "
+             "memory.";
     case Cause::kStorageFault:
       return "A page of a mapped file that was touched was not in memory and had to be read.";
     case Cause::kStorageMetadata:
@@ -16,7 +17,8 @@ std::string_view meaning(Cause cause) {
     case Cause::kStorageWrite:
       return "A write or an fsync waited until its file had taken the data.";
     case Cause::kMemoryFault:
-      return "Memory that was touched for the first time, or shared before, had to be set up by the "
+      return "Memory that was touched for the first time, or shared before, had to be set up by "
+             "the "
              "kernel; nothing was read from a disk.";
     case Cause::kCpuContention:
       return "A thread that the launch depended on was ready to run, while others ran on its CPU.";
@@ -26,7 +28,8 @@ std::string_view meaning(Cause cause) {
     case Cause::kCpuThrottled:
       return "The CPU limit of its control group (quota) held a thread back that was ready to run.";
     case Cause::kCpuStopped:
-      return "A thread that the launch depended on was stopped, frozen or traced until somebody let "
+      return "A thread that the launch depended on was stopped, frozen or traced until somebody "
+             "let "
              "it go on.";
     case Cause::kCpuWakeup:
       return "A thread was woken on an idle CPU and took long to begin to run there.";

@@ -35,9 +35,10 @@ NextStep storage_read(const Finding& f) {
             "The launching thread itself reads: check first whether the reads can be made ahead of "
             "it, in loader workers (num_workers, prefetch_factor)."};
   if (on_a_server(f))
-    return {"copy or cache the files locally",
-            "The file system is served over the network or by a daemon: check first whether a local "
-            "copy or cache holds these files; else read more of them at once (num_workers)."};
+    return {
+        "copy or cache the files locally",
+        "The file system is served over the network or by a daemon: check first whether a local "
+        "copy or cache holds these files; else read more of them at once (num_workers)."};
   return {"cache the files, read larger pieces or ahead",
           "Check first whether the files fit into memory (page cache); else read larger pieces, or "
           "more of them at once (num_workers, prefetch_factor)."};
@@ -46,9 +47,10 @@ NextStep storage_read(const Finding& f) {
 NextStep lock(const Finding& f) {
   const bool slept = !f.objects.empty() && f.objects.front().id.slept;
   if (slept)
-    return {"see why its holder sleeps under the lock",
-            "The holder slept while it held the lock: check first why, and whether it can let go of "
-            "the lock before."};
+    return {
+        "see why its holder sleeps under the lock",
+        "The holder slept while it held the lock: check first why, and whether it can let go of "
+        "the lock before."};
   return {"hold the lock for shorter, or split it",
           "The holder computed while it held the lock: check first whether it can hold it for "
           "shorter, or whether the work can be split over several locks."};
@@ -56,9 +58,10 @@ NextStep lock(const Finding& f) {
 
 NextStep computing(const Finding& f) {
   if (in_launching_thread(f))
-    return {"profile the launching thread's Python code",
-            "The launching thread computes between launches: check first with a CPU profiler what it "
-            "does there; move preprocessing, logging and collecting out of it."};
+    return {
+        "profile the launching thread's Python code",
+        "The launching thread computes between launches: check first with a CPU profiler what it "
+        "does there; move preprocessing, logging and collecting out of it."};
   return {"use more workers, or cheaper items",
           "Threads that the launch depends on compute: check first whether there are CPUs for more "
           "of them (num_workers); else make each item cheaper."};
@@ -69,9 +72,10 @@ NextStep advice_for(const Finding& f) {
     case Cause::kStorageRead:
       return storage_read(f);
     case Cause::kStorageFault:
-      return {"read the file ahead instead of mapping it",
-              "Check first whether the file can be read in large pieces, or ahead, instead of being "
-              "touched page by page through a mapping (mmap)."};
+      return {
+          "read the file ahead instead of mapping it",
+          "Check first whether the file can be read in large pieces, or ahead, instead of being "
+          "touched page by page through a mapping (mmap)."};
     case Cause::kStorageMetadata:
       return {"pack small files into shards",
               "Check first how many files are opened per batch: pack small files into shards, and "
@@ -97,9 +101,10 @@ NextStep advice_for(const Finding& f) {
               "Check first the CPU limit of the container or the control group (cpu.max, "
               "nr_throttled), and whether fewer threads would stay below it."};
     case Cause::kCpuStopped:
-      return {"find who stops these threads, and why",
-              "Check first who stopped them: a debugger, a profiler, a job scheduler or the freezer "
-              "of the control group."};
+      return {
+          "find who stops these threads, and why",
+          "Check first who stopped them: a debugger, a profiler, a job scheduler or the freezer "
+          "of the control group."};
     case Cause::kCpuWakeup:
       return {"look at the CPUs' idle states",
               "Check first which idle states the CPUs use, and in a guest whether the host takes "
@@ -124,17 +129,19 @@ NextStep advice_for(const Finding& f) {
       return {"record that process as well (-p)",
               "Check first what that process does: give it to whystall as well (-p)."};
     case Cause::kIpcPipe:
-      return {"see whether the other end reads and writes",
-              "Check first whether the process at the other end of the pipe reads and writes, or is "
-              "stuck itself."};
+      return {
+          "see whether the other end reads and writes",
+          "Check first whether the process at the other end of the pipe reads and writes, or is "
+          "stuck itself."};
     case Cause::kIpcChild:
       return {"see whether the child process is needed there",
               "Check first whether the child process must be waited for between launches, or "
               "started each time."};
     case Cause::kNetRemote:
-      return {"ask the peer ahead of time, or in parallel",
-              "Check first how long the peer takes to answer; ask it ahead of time, in parallel, or "
-              "keep its answers."};
+      return {
+          "ask the peer ahead of time, or in parallel",
+          "Check first how long the peer takes to answer; ask it ahead of time, in parallel, or "
+          "keep its answers."};
     case Cause::kWaitSleep:
       return {"see whether this sleep is needed",
               "Check first why the program sleeps: waiting for an event returns as soon as it is "

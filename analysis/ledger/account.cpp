@@ -8,8 +8,8 @@ namespace whystall::ledger {
 using model::DurationNs;
 
 void Account::Longest::see(const model::Leaf& leaf) {
-  const bool longer = leaf.at.length() > at.length() ||
-                      (leaf.at.length() == at.length() && leaf.at.lo < at.lo);
+  const bool longer =
+      leaf.at.length() > at.length() || (leaf.at.length() == at.length() && leaf.at.lo < at.lo);
   if (!longer) return;
   at = leaf.at;
   chain = leaf.chain;
@@ -23,8 +23,8 @@ bool Account::add(const model::Leaf& leaf, const model::Object& object, std::siz
   sums_.pieces++;
   objects_[object] += ns;
   longest_.see(leaf);
-  auto open = std::find_if(open_.rbegin(), open_.rend(),
-                           [&](const auto& one) { return one.first == gap; });
+  auto open =
+      std::find_if(open_.rbegin(), open_.rend(), [&](const auto& one) { return one.first == gap; });
   const bool first = open == open_.rend();
   if (first) {
     open_.emplace_back(gap, InGap{});
@@ -67,8 +67,8 @@ model::Finding Account::finding(const Names& names) const {
   std::stable_sort(f.objects.begin(), f.objects.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   for (const InGap& in : most_)
-    f.evidence.push_back({in.gap, in.pid, in.ns, in.pieces, in.longest.at,
-                          names.hops(in.longest.chain)});
+    f.evidence.push_back(
+        {in.gap, in.pid, in.ns, in.pieces, in.longest.at, names.hops(in.longest.chain)});
   return f;
 }
 

@@ -24,8 +24,10 @@ using model::Cause;
 using model::DurationNs;
 using model::Leaf;
 
-/// Where records of threads' states were lost, what the walk found is one step less sure.
-void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recording) {
+/// Where records of threads' states were lost, what the walk found is one step less sure. Returns
+/// how much time that is.
+DurationNs lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recording) {
+  DurationNs lowered = 0;
   for (Leaf& leaf : leaves) {
     const bool touched =
         std::any_of(recording.losses.begin(), recording.losses.end(), [&](const wst_loss& loss) {
@@ -34,10 +36,12 @@ void lower_where_lost(std::vector<Leaf>& leaves, const model::Recording& recordi
                  static_cast<model::TimeNs>(loss.first_ns) < leaf.at.hi &&
                  static_cast<model::TimeNs>(loss.last_ns) >= leaf.at.lo;
         });
+    if (touched) lowered += leaf.at.length();
     if (touched && leaf.confidence < model::Confidence::kEstimated) {
       leaf.confidence = static_cast<model::Confidence>(static_cast<int>(leaf.confidence) + 1);
     }
   }
+  return lowered;
 }
 
 /// Charges what a list of gaps went to.
@@ -48,7 +52,7 @@ class Charges {
 
   void walk(const gaps::Gap& gap) {
     auto leaves = walks_.walk(gap);
-    lower_where_lost(leaves, recording_);
+    where_lost_ += lower_where_lost(leaves, recording_);
     add(leaves, gap);
   }
 
@@ -64,13 +68,14 @@ class Charges {
 
   DurationNs charged() const { return charged_; }
   DurationNs no_demand() const { return no_demand_; }
+  DurationNs where_lost() const { return where_lost_; }
   const Accounts& accounts() const { return ledger_; }
 
  private:
   const model::Recording& recording_;
   const walk::Walks& walks_;
   Accounts ledger_;
-  DurationNs charged_ = 0, no_demand_ = 0;
+  DurationNs charged_ = 0, no_demand_ = 0, where_lost_ = 0;
   std::size_t gaps_ = 0;
 };
 
@@ -135,7 +140,9 @@ model::Diagnosis diagnose(const model::Recording& recording) {
   d.silence_findings = silent.accounts().findings();
   d.exposures = most_time_first(exposures);
   d.long_calls = long_calls(recording, names);
-  d.suspects = suspects(d, watched_in(recording));
+  Watched watched = watched_in(recording);
+  watched.where_lost_ns = starved.where_lost();
+  d.suspects = suspects(d, watched);
   return d;
 }
 

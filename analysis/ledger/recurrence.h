@@ -11,8 +11,8 @@ namespace whystall::ledger {
 /// The gaps of one finding, of which a bounded number is kept: those with most of its time.
 class Occurrences {
  public:
-  /// A gap that began at `at`, with `ns` of the finding. `number` counts the gaps that were ended by
-  /// `pid`, in the order of time or against it.
+  /// A gap that began at `at`, with `ns` of the finding. `number` counts the gaps that were ended
+  /// by `pid`, in the order of time or against it.
   void add(model::TimeNs at, model::DurationNs ns, model::Pid pid, std::uint64_t number);
 
   /// What rule they follow. `all_gaps`: of the process that ended them, these included.

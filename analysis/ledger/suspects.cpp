@@ -24,13 +24,19 @@ struct Usual {
   Needs needs;
   const char* why;  // kNothingCan: why
   std::vector<Cause> causes;
-  std::vector<Cause> hidden_in;     // it may be part of these
-  std::vector<Reason> hidden_by;    // ... and of an unknown with one of these reasons
+  std::vector<Cause> hidden_in;   // it may be part of these
+  std::vector<Reason> hidden_by;  // ... and of an unknown with one of these reasons
 };
 
 const std::vector<Usual>& usual_suspects() {
   static const std::vector<Usual> kUsual = {
-      {"cpu_quota", "CPU quota", Needs::kWaits, "", {Cause::kCpuThrottled}, {Cause::kCpuWaiting}, {}},
+      {"cpu_quota",
+       "CPU quota",
+       Needs::kWaits,
+       "",
+       {Cause::kCpuThrottled},
+       {Cause::kCpuWaiting},
+       {}},
       {"cpu_wait",
        "waiting for a CPU",
        Needs::kWaits,
@@ -95,10 +101,10 @@ bool has(const auto& list, auto value) {
 
 /// An unknown that may be anything.
 bool hides_all(Reason reason) {
-  return has(std::initializer_list<Reason>{Reason::kNone, Reason::kNoRecord, Reason::kNoWake,
-                                           Reason::kStillBlocked, Reason::kMutualWait,
-                                           Reason::kTooDeep},
-             reason);
+  return has(
+      std::initializer_list<Reason>{Reason::kNone, Reason::kNoRecord, Reason::kNoWake,
+                                    Reason::kStillBlocked, Reason::kMutualWait, Reason::kTooDeep},
+      reason);
 }
 
 /// Why this source cannot clear anything; empty: it can.
@@ -130,16 +136,14 @@ std::string first_of(std::initializer_list<std::string> reasons) {
 }
 
 std::string why_no_waits(const Diagnosis& d, const Watched& w) {
-  const auto lost = w.lost[WST_LOST_WAIT] + w.lost[WST_LOST_SLICE] + w.lost[WST_LOST_TASK] +
-                    w.lost[WST_LOST_FILE] + w.lost[WST_LOST_STORAGE];
   return first_of({why_not(d, "waits", w.waits), why_not(d, "wake context", w.wake_context),
-                   lost > 0 ? "events lost" : ""});
+                   w.where_lost_ns * 100 >= d.stalled_ns() ? "events lost" : ""});
 }
 
 std::string why_no_calls(const Diagnosis& d, const Watched& w) {
   return first_of({why_not(d, "driver calls", w.driver_calls),
                    d.meta.api_complete ? "" : "driver calls not all seen",
-                   w.lost[WST_LOST_API] > 0 ? "events lost" : ""});
+                   w.lost_calls > 0 ? "events lost" : ""});
 }
 
 /// The time in the probes is the target's own, as the kernel counts it.
@@ -195,13 +199,11 @@ Watched watched_in(const model::Recording& recording) {
     const bool within = static_cast<model::TimeNs>(loss.last_ns) >= window.lo &&
                         static_cast<model::TimeNs>(loss.first_ns) < window.hi;
     const bool timed = loss.last_ns != 0;  // one without a time may lie anywhere
-    std::uint64_t& count =
-        watched.lost[std::min<std::size_t>(loss.loss_class, WST_LOSS_CLASSES - 1)];
-    if ((within || !timed) && __builtin_add_overflow(count, loss.count, &count)) count = ~0ull;
+    if (loss.loss_class == WST_LOST_API && (within || !timed)) watched.lost_calls += loss.count;
   }
   watched.waits = !recording.waits.empty();
-  watched.wake_context = std::any_of(
-      recording.waits.begin(), recording.waits.end(), [](const wst_wait& wait) {
+  watched.wake_context =
+      std::any_of(recording.waits.begin(), recording.waits.end(), [](const wst_wait& wait) {
         return (wait.flags & WST_WAIT_WOKEN) != 0 && wait.waker_context != WST_CTX_TASK;
       });
   watched.driver_calls = !recording.api.empty();
@@ -238,7 +240,8 @@ std::vector<Suspect> suspects(const Diagnosis& d, const Watched& watched) {
     if (one.ns >= bound && one.ns > 0) {
       one.verdict = Verdict::kFound;
       one.why.clear();
-    } else if (one.why.empty() && one.ns + hidden_from(d, usual) >= std::max<DurationNs>(bound, 1)) {
+    } else if (one.why.empty() &&
+               one.ns + hidden_from(d, usual) >= std::max<DurationNs>(bound, 1)) {
       one.why = where_hidden(d, usual);
     } else if (one.why.empty()) {
       one.verdict = Verdict::kCleared;

@@ -22,9 +22,9 @@ struct FindingObject {
 /// One hop of a chain, in words.
 struct ChainHop {
   Tid tid = 0;
-  std::string thread;  // "python3 4821"
-  std::string call;    // "poll pipe"; empty: on the CPU, or ready to run
-  Interval at;         // within the one before
+  std::string thread;      // "python3 4821"
+  std::string call;        // "poll pipe"; empty: on the CPU, or ready to run
+  Interval at;             // within the one before
   std::uint64_t lock = 0;  // what it waited through, held by the next; 0: none
 };
 
@@ -44,9 +44,9 @@ constexpr std::size_t kMostEvidence = 3;
 struct Recurrence {
   enum class Kind { kNone, kOnce, kAtStart, kEachGap, kEvery };
   Kind kind = Kind::kNone;
-  std::uint64_t occurrences = 0;  // gaps that were looked at: those with a good part of its time
-  std::uint64_t gaps = 0;         // kEvery: from one to the next; 0: not regular in gaps
-  DurationNs ns = 0;              // kEvery: the same in time; 0: not regular in time
+  std::uint64_t occurrences = 0;     // gaps that were looked at: those with a good part of its time
+  std::uint64_t gaps = 0;            // kEvery: from one to the next; 0: not regular in gaps
+  DurationNs ns = 0;                 // kEvery: the same in time; 0: not regular in time
   TimeNs first_ns = 0, last_ns = 0;  // when the first and the last of these gaps began
 };
 

@@ -61,8 +61,9 @@ std::string alike(const Diagnosis& d, const Finding& f) {
 }
 
 std::string objects(const Finding& f, const TextStyle& style) {
-  std::string text =
-      f.objects.size() == 1 ? "\nObject:\n" : format("\n%zu objects, most time first:\n", f.objects.size());
+  std::string text = f.objects.size() == 1
+                         ? "\nObject:\n"
+                         : format("\n%zu objects, most time first:\n", f.objects.size());
   for (const auto& o : f.objects)
     text += "  " + pad(seconds(o.ns), 9) + fit(printable(o.name), style.columns - 11) + "\n";
   return text;
@@ -81,13 +82,12 @@ std::string hop_line(const Diagnosis& d, const model::ChainHop& hop, bool held,
 std::string gap_text(const Diagnosis& d, const model::GapEvidence& e, std::size_t number,
                      const TextStyle& style) {
   const TimeNs wall = later(d.meta.wall_start_ns, std::max<TimeNs>(0, e.gap.lo - d.meta.start_ns));
-  std::string text = format("  %zu. at ", number) + offset(d, e.gap.lo) + " (" +
-                     format_wall_time(wall) + "), " + seconds(e.gap.length()) + " long\n     " +
-                     seconds(e.ns) + " of it in " +
-                     format(e.pieces == 1 ? "%llu piece" : "%llu pieces",
-                            static_cast<unsigned long long>(e.pieces)) +
-                     ", the longest " + seconds(e.longest.length()) + " at " +
-                     offset(d, e.longest.lo) + ":\n";
+  std::string text =
+      format("  %zu. at ", number) + offset(d, e.gap.lo) + " (" + format_wall_time(wall) + "), " +
+      seconds(e.gap.length()) + " long\n     " + seconds(e.ns) + " of it in " +
+      format(e.pieces == 1 ? "%llu piece" : "%llu pieces",
+             static_cast<unsigned long long>(e.pieces)) +
+      ", the longest " + seconds(e.longest.length()) + " at " + offset(d, e.longest.lo) + ":\n";
   bool held = false;
   for (const model::ChainHop& hop : e.chain) {
     text += hop_line(d, hop, held, style);
@@ -98,10 +98,11 @@ std::string gap_text(const Diagnosis& d, const model::GapEvidence& e, std::size_
 
 std::string evidence(const Diagnosis& d, const Finding& f, const TextStyle& style) {
   if (f.evidence.empty()) return "";
-  std::string text = f.evidence.size() == 1
-                         ? "\nThe gap with it (times since the recording's start):\n"
-                         : format("\nThe %zu gaps with most of it (times since the recording's start):\n",
-                                  f.evidence.size());
+  std::string text =
+      f.evidence.size() == 1
+          ? "\nThe gap with it (times since the recording's start):\n"
+          : format("\nThe %zu gaps with most of it (times since the recording's start):\n",
+                   f.evidence.size());
   for (std::size_t i = 0; i < f.evidence.size(); i++)
     text += gap_text(d, f.evidence[i], i + 1, style);
   return text;
@@ -115,9 +116,8 @@ const Finding* find_cause(const Diagnosis& d, std::string_view wanted) {
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), rank);
   if (error == std::errc{} && end == wanted.data() + wanted.size())
     return rank >= 1 && rank <= ranked.size() ? ranked[rank - 1] : nullptr;
-  const auto named = std::find_if(d.findings.begin(), d.findings.end(), [&](const Finding& f) {
-    return cause_name(f.cause) == wanted;
-  });
+  const auto named = std::find_if(d.findings.begin(), d.findings.end(),
+                                  [&](const Finding& f) { return cause_name(f.cause) == wanted; });
   return named == d.findings.end() ? nullptr : &*named;
 }
 
@@ -125,10 +125,10 @@ std::string render_cause_text(const Diagnosis& d, const Finding& f, const TextSt
   std::string text = heading(d, f, style);
   text += wrap_text(advice::meaning(f.cause), style.columns, 0);
   text += wrap_text(printable(f.object), style.columns, 2);
-  text += wrap_text(how_often(f, d.meta, 1000) + ", in " +
-                        format(f.gaps == 1 ? "%llu gap" : "%llu gaps",
-                               static_cast<unsigned long long>(f.gaps)),
-                    style.columns, 2);
+  text += wrap_text(
+      how_often(f, d.meta, 1000) + ", in " +
+          format(f.gaps == 1 ? "%llu gap" : "%llu gaps", static_cast<unsigned long long>(f.gaps)),
+      style.columns, 2);
   text += confidence(f) + alike(d, f) + objects(f, style) + evidence(d, f, style);
   if (const auto step = advice::next_step(d, f))
     text += "\n" + wrap_text("Next: " + step->sentence, style.columns, 0);

@@ -166,9 +166,8 @@ ordered_json findings_json(const Diagnosis& d, std::span<const Finding> findings
     }
     ordered_json j = finding_json(d, f, has_rank ? rank : 0, whole);
     // What the screen may put into one line: all that have a rank and come later.
-    j["smaller"] = has_rank
-                       ? ordered_json{{"ns", later_ns}, {"count", ranked.size() - rank}}
-                       : ordered_json();
+    j["smaller"] =
+        has_rank ? ordered_json{{"ns", later_ns}, {"count", ranked.size() - rank}} : ordered_json();
     all.push_back(std::move(j));
   }
   return all;

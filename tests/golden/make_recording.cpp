@@ -9,7 +9,8 @@
 //   task TID PID NAME [kernel] [foreign] [ns=TID]
 //   file INODE PATH FILESYSTEM [deleted] [truncated]
 //   wait TID OUT IN [ran=T] [wake=T] [call=NAME] [file=INODE [iowait]] [on=KIND] [ino=N] [by=TID]
-//        [context=NAME [vector=N]] [lock=ADDRESS] [arg0=N] [owner=TID] [faults=N] [throttled=T] [cpu=N] …
+//        [context=NAME [vector=N]] [lock=ADDRESS] [arg0=N] [owner=TID] [faults=N] [throttled=T]
+//        [cpu=N] …
 //                                       asleep; ran: since when it had been on the CPU, otherwise
 //                                       since the thread's last wait
 //   ready TID OUT IN CPU [ran=T] …      the same, but ready to run
@@ -46,10 +47,10 @@ constexpr std::uint32_t kDevice = 8u << 20 | 1u;
 constexpr std::uint64_t kStream = 0x5000;
 
 const std::map<std::string, std::int32_t> kCalls = {
-    {"none", -1},     {"read", 0},     {"write", 1},         {"poll", 7},      {"ioctl", 16},
-    {"yield", 24},    {"select", 23},  {"pread", 17},        {"nanosleep", 35}, {"recvfrom", 45},
-    {"wait4", 61},    {"fsync", 74},   {"futex", 202},       {"open", 257},    {"epoll_wait", 232},
-    {"accept", 43}};
+    {"none", -1},      {"read", 0},      {"write", 1},        {"poll", 7},
+    {"ioctl", 16},     {"yield", 24},    {"select", 23},      {"pread", 17},
+    {"nanosleep", 35}, {"recvfrom", 45}, {"wait4", 61},       {"fsync", 74},
+    {"futex", 202},    {"open", 257},    {"epoll_wait", 232}, {"accept", 43}};
 const std::map<std::string, std::uint8_t> kKinds = {
     {"none", WST_FILE_NONE}, {"regular", WST_FILE_REGULAR}, {"pipe", WST_FILE_PIPE},
     {"inet", WST_FILE_INET}, {"unix", WST_FILE_UNIX},       {"epoll", WST_FILE_EPOLL},
@@ -60,13 +61,13 @@ const std::map<std::string, std::uint8_t> kContexts = {{"task", WST_CTX_TASK},
                                                        {"timer", WST_CTX_TIMER},
                                                        {"localnet", WST_CTX_LOCALNET}};
 const std::map<std::string, std::uint32_t> kFlags = {
-    {"iowait", WST_WAIT_IOWAIT}, {"still", WST_WAIT_OPEN},       {"frozen", WST_WAIT_FREEZE},
-    {"born", WST_WAIT_BORN},     {"before", WST_WAIT_BEFORE},    {"migrated", WST_WAIT_MIGRATED},
+    {"iowait", WST_WAIT_IOWAIT},  {"still", WST_WAIT_OPEN},    {"frozen", WST_WAIT_FREEZE},
+    {"born", WST_WAIT_BORN},      {"before", WST_WAIT_BEFORE}, {"migrated", WST_WAIT_MIGRATED},
     {"no_file", WST_WAIT_NO_FILE}};
 const std::map<std::string, std::uint32_t> kLosses = {
-    {"wait", WST_LOST_WAIT},       {"slice", WST_LOST_SLICE},     {"file", WST_LOST_FILE},
-    {"api", WST_LOST_API},         {"task", WST_LOST_TASK},       {"storage", WST_LOST_STORAGE},
-    {"sample", WST_LOST_SAMPLE},   {"end", WST_LOST_END}};
+    {"wait", WST_LOST_WAIT},     {"slice", WST_LOST_SLICE}, {"file", WST_LOST_FILE},
+    {"api", WST_LOST_API},       {"task", WST_LOST_TASK},   {"storage", WST_LOST_STORAGE},
+    {"sample", WST_LOST_SAMPLE}, {"end", WST_LOST_END}};
 
 template <typename Value>
 Value named(const std::map<std::string, Value>& names, const std::string& name) {
@@ -247,8 +248,7 @@ class Maker {
     r.tgid = pid_of(r.tid);
     const std::int64_t before = last_.contains(r.tid) ? last_[r.tid] : kStart - 1'000'000;
     const auto ran = line.value("ran");
-    r.ran_ns =
-        static_cast<std::uint64_t>(ran ? base_ + FixtureLine::to_time(*ran) : before);
+    r.ran_ns = static_cast<std::uint64_t>(ran ? base_ + FixtureLine::to_time(*ran) : before);
     last_[r.tid] = in;
     r.out_ns = static_cast<std::uint64_t>(out);
     r.wake_ns = r.h.ts;
@@ -393,9 +393,12 @@ class Maker {
       std::uint16_t symbol;
     };
     static const std::map<std::string, Call> kApi = {
-        {"submit", {WST_API_SUBMIT, false, 0}},      {"sync", {WST_API_SYNC_CONTEXT, true, 2}},
-        {"stream_sync", {WST_API_SYNC_STREAM, true, 1}}, {"query", {WST_API_QUERY_STREAM, false, 5}},
-        {"copy", {WST_API_COPY, true, 3}},           {"memory", {WST_API_MEMORY, true, 4}},
+        {"submit", {WST_API_SUBMIT, false, 0}},
+        {"sync", {WST_API_SYNC_CONTEXT, true, 2}},
+        {"stream_sync", {WST_API_SYNC_STREAM, true, 1}},
+        {"query", {WST_API_QUERY_STREAM, false, 5}},
+        {"copy", {WST_API_COPY, true, 3}},
+        {"memory", {WST_API_MEMORY, true, 4}},
         {"context", {WST_API_CONTEXT, false, 0}}};
     const Call& kind = named(kApi, line.kind());
     wst_api r = call_record(kind.kind, at(line, 0), at(line, kind.long_one ? 1 : 0));

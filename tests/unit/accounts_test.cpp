@@ -28,7 +28,10 @@ class AccountsTest : public ::testing::Test {
   }
 
   static Leaf busy(TimeNs lo, TimeNs hi, Tid tid = kMain) {
-    return {{lo, hi}, Cause::kCpuBusy, Confidence::kProven, {.tid = tid, .pid = kMain},
+    return {{lo, hi},
+            Cause::kCpuBusy,
+            Confidence::kProven,
+            {.tid = tid, .pid = kMain},
             {{tid, -1, WST_FILE_NONE, {lo, hi}}}};
   }
   static model::Finding only(const Accounts& accounts) {

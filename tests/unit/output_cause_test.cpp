@@ -45,7 +45,8 @@ TEST(FindCause, ByRankOrByName) {
   EXPECT_EQ(find_cause(d, "storage.read"), &d.findings[0]) << "the dearest of them";
   EXPECT_EQ(find_cause(d, "unknown"), &d.findings[4]);
   EXPECT_EQ(find_cause(d, "wait.idle"), &d.findings[3]);
-  for (const char* none : {"0", "4", "-1", "1x", "", "99999999999999999999", "storage", "cpu.waiting"})
+  for (const char* none :
+       {"0", "4", "-1", "1x", "", "99999999999999999999", "storage", "cpu.waiting"})
     EXPECT_EQ(find_cause(d, none), nullptr) << none;
 }
 
