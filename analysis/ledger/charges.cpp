@@ -82,7 +82,10 @@ void Charges::charge(Pending& pending) {
   // Where records of threads' states were lost, what the walk found is one step less sure.
   const auto lost = std::upper_bound(lost_.begin(), lost_.end(), leaf.at.lo,
                                      [](TimeNs t, const Interval& i) { return t < i.hi; });
-  if (lost != lost_.end() && lost->lo < leaf.at.hi) lower(leaf.confidence);
+  if (lost != lost_.end() && lost->lo < leaf.at.hi) {
+    lower(leaf.confidence);
+    where_lost_ += leaf.at.length();
+  }
   accounts_.charge(leaf, pending.gap, pending.launcher);
 }
 

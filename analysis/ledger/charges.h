@@ -28,6 +28,8 @@ class Charges {
 
   model::DurationNs charged() const { return charged_; }
   model::DurationNs no_demand() const { return no_demand_; }
+  /// Of what was charged, in leaves within which records of threads' states were lost.
+  model::DurationNs where_lost() const { return where_lost_; }
   /// All gaps must be closed.
   const Accounts& accounts() const { return accounts_; }
 
@@ -44,7 +46,7 @@ class Charges {
   const evidence::Intervals& lost_;
   Accounts accounts_;
   std::vector<Pending> pending_;  // one of each gap that is not closed
-  model::DurationNs charged_ = 0, no_demand_ = 0;
+  model::DurationNs charged_ = 0, no_demand_ = 0, where_lost_ = 0;
 };
 
 }  // namespace whystall::ledger

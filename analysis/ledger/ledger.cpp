@@ -197,7 +197,9 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   d.silence_findings = silent.charges().accounts().findings();
   d.exposures = exposures(devices, recording, names);
   d.long_calls = long_calls(recording, names);
-  d.suspects = suspects(d, watched_in(recording));
+  Watched watched = watched_in(recording);
+  watched.where_lost_ns = starved.charges().where_lost();
+  d.suspects = suspects(d, watched);
   return d;
 }
 

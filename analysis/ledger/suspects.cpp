@@ -136,16 +136,14 @@ std::string first_of(std::initializer_list<std::string> reasons) {
 }
 
 std::string why_no_waits(const Diagnosis& d, const Watched& w) {
-  const auto lost = w.lost[WST_LOST_WAIT] + w.lost[WST_LOST_SLICE] + w.lost[WST_LOST_TASK] +
-                    w.lost[WST_LOST_FILE] + w.lost[WST_LOST_STORAGE];
   return first_of({why_not(d, "waits", w.waits), why_not(d, "wake context", w.wake_context),
-                   lost > 0 ? "events lost" : ""});
+                   w.where_lost_ns * 100 >= d.stalled_ns() ? "events lost" : ""});
 }
 
 std::string why_no_calls(const Diagnosis& d, const Watched& w) {
   return first_of({why_not(d, "driver calls", w.driver_calls),
                    d.meta.api_complete ? "" : "driver calls not all seen",
-                   w.lost[WST_LOST_API] > 0 ? "events lost" : ""});
+                   w.lost_calls > 0 ? "events lost" : ""});
 }
 
 /// The time in the probes is the target's own, as the kernel counts it.
@@ -201,9 +199,7 @@ Watched watched_in(const model::Recording& recording) {
     const bool within = static_cast<model::TimeNs>(loss.last_ns) >= window.lo &&
                         static_cast<model::TimeNs>(loss.first_ns) < window.hi;
     const bool timed = loss.last_ns != 0;  // one without a time may lie anywhere
-    std::uint64_t& count =
-        watched.lost[std::min<std::size_t>(loss.loss_class, WST_LOSS_CLASSES - 1)];
-    if ((within || !timed) && __builtin_add_overflow(count, loss.count, &count)) count = ~0ull;
+    if (loss.loss_class == WST_LOST_API && (within || !timed)) watched.lost_calls += loss.count;
   }
   watched.waits = !recording.waits.empty();
   watched.wake_context =

@@ -76,21 +76,21 @@ const char* piece_words(Cause cause) {
 }
 
 /// As many of them as a line has room for beside their reason.
-std::string shortened(const std::vector<std::string>& words, const std::string& reason) {
-  constexpr int kColumns = 64;
+std::string shortened(const std::vector<std::string>& words, const std::string& reason,
+                      int columns) {
   std::string text;
   for (std::size_t named = words.size(); named > 0; named--) {
     text.clear();
     for (std::size_t i = 0; i < named; i++) text += (i ? ", " : "") + words[i];
     if (named < words.size()) text += format(" and %zu more", words.size() - named);
     text += " (" + reason + ")";
-    if (width(text) <= kColumns) break;
+    if (width(text) <= columns) break;
   }
   return printable(text);
 }
 
 /// One entry for those that share a reason: "swap, memory reclaim (not watched)".
-std::vector<std::string> by_reason(const std::vector<Suspect>& suspects) {
+std::vector<std::string> by_reason(const std::vector<Suspect>& suspects, int columns) {
   std::vector<std::string> reasons;
   std::vector<std::vector<std::string>> groups;
   for (const Suspect& s : suspects) {
@@ -105,7 +105,7 @@ std::vector<std::string> by_reason(const std::vector<Suspect>& suspects) {
   }
   std::vector<std::string> entries;
   for (std::size_t i = 0; i < groups.size(); i++)
-    entries.push_back(shortened(groups[i], printable(reasons[i])));
+    entries.push_back(shortened(groups[i], printable(reasons[i]), columns));
   return entries;
 }
 
@@ -162,8 +162,10 @@ std::string suspects_words(const std::vector<Suspect>& suspects, int columns, in
   for (const Suspect& s : suspects) {
     if (s.verdict == Suspect::Verdict::kCleared) cleared.push_back(printable(s.words));
   }
+  // Beside the label, and in one line beside the number of what has no room.
+  const int room = columns - (lines_each == 1 ? 27 : 14);
   return wrap_list("Not the cause: ", cleared, columns, lines_each) +
-         wrap_list("Not checked: ", by_reason(suspects), columns, lines_each);
+         wrap_list("Not checked: ", by_reason(suspects, room), columns, lines_each);
 }
 
 }  // namespace whystall::output

@@ -94,10 +94,11 @@ TEST_F(SuspectsTest, NorOneThatIsDegradedMissingUntestedOrNotTold) {
 }
 
 TEST_F(SuspectsTest, NorWhereEventsWereLost) {
-  watched.lost[WST_LOST_SLICE] = 1;
+  watched.where_lost_ns = 10'000'000;
   expect_not_checked("cpu_wait", "events lost");
-  watched.lost = {};
-  watched.lost[WST_LOST_API] = 1;
+  watched.where_lost_ns = 9'000'000;
+  EXPECT_EQ(suspect("cpu_wait").verdict, Verdict::kCleared) << "too little to matter";
+  watched.lost_calls = 1;
   expect_not_checked("device_transfers", "events lost");
   EXPECT_EQ(suspect("cpu_wait").verdict, Verdict::kCleared);
   d.load.no_end = true;
@@ -159,8 +160,8 @@ TEST(WatchedIn, CountsLossesOfTheWindowAndWhatTheRecordsShow) {
   using namespace testing;
   RecordingBuilder b;
   b.window(10_ms, 100_ms).task(1, 1, "main");
-  b.loss(3, WST_LOST_WAIT, 20_ms, 30_ms).loss(5, WST_LOST_SLICE, 1_ms, 2_ms);
-  b.loss(7, WST_LOST_API);
+  b.loss(3, WST_LOST_API, 20_ms, 30_ms).loss(5, WST_LOST_API, 1_ms, 2_ms);
+  b.loss(7, WST_LOST_API).loss(9, WST_LOST_WAIT, 20_ms, 30_ms);
   EXPECT_FALSE(watched_in(b.build()).waits);
   b.blocked(1, 10_ms, 20_ms, 30_ms).woken_by(2, 2);
   EXPECT_FALSE(watched_in(b.build()).wake_context);
@@ -168,9 +169,7 @@ TEST(WatchedIn, CountsLossesOfTheWindowAndWhatTheRecordsShow) {
   b.submit(50_ms, 1);
   const Watched w = watched_in(b.build());
   EXPECT_TRUE(w.waits && w.wake_context && w.driver_calls);
-  EXPECT_EQ(w.lost[WST_LOST_WAIT], 3u);
-  EXPECT_EQ(w.lost[WST_LOST_SLICE], 0u) << "before the window";
-  EXPECT_EQ(w.lost[WST_LOST_API], 7u) << "without a time it may lie anywhere";
+  EXPECT_EQ(w.lost_calls, 10u) << "not those before the window, but those without a time";
 }
 
 }  // namespace
