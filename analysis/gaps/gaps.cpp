@@ -68,12 +68,15 @@ std::vector<Gap> common(const std::vector<Gap>& a, const std::vector<Gap>& b) {
   return both;
 }
 
+/// Both by time and disjoint.
 std::vector<Gap> within(const std::vector<Gap>& gaps, const Intervals& where) {
   std::vector<Gap> parts;
+  auto next = where.begin();
   for (const Gap& gap : gaps) {
-    for (const Interval& at : evidence::common({gap.at}, where)) {
+    while (next != where.end() && next->hi <= gap.at.lo) ++next;
+    for (auto at = next; at != where.end() && at->lo < gap.at.hi; ++at) {
       parts.push_back(gap);
-      parts.back().at = at;
+      parts.back().at = {std::max(gap.at.lo, at->lo), std::min(gap.at.hi, at->hi)};
     }
   }
   return parts;
