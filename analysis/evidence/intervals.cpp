@@ -8,6 +8,18 @@ namespace whystall::evidence {
 using model::Interval;
 using model::TimeNs;
 
+namespace {
+
+/// The first of `intervals` that does not end before `where` begins: often that is far in, and the
+/// other list is short.
+Intervals::const_iterator first_after(const Intervals& intervals, const Intervals& where) {
+  if (where.empty()) return intervals.begin();
+  return std::upper_bound(intervals.begin(), intervals.end(), where.front().lo,
+                          [](TimeNs t, const Interval& i) { return t < i.hi; });
+}
+
+}  // namespace
+
 Intervals united(Intervals intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.length() <= 0; });
   std::sort(intervals.begin(), intervals.end(),
@@ -28,7 +40,7 @@ Intervals clipped(const Intervals& intervals, Interval to) {
 
 Intervals without(const Intervals& intervals, const Intervals& gone) {
   Intervals rest;
-  auto next = gone.begin();
+  auto next = first_after(gone, intervals);
   for (const Interval& i : intervals) {
     TimeNs lo = i.lo;
     while (next != gone.end() && next->hi <= lo) ++next;
@@ -43,7 +55,7 @@ Intervals without(const Intervals& intervals, const Intervals& gone) {
 
 Intervals common(const Intervals& a, const Intervals& b) {
   Intervals both;
-  auto next = b.begin();
+  auto next = first_after(b, a);
   for (const Interval& i : a) {
     while (next != b.end() && next->hi <= i.lo) ++next;
     for (auto o = next; o != b.end() && o->lo < i.hi; ++o) {

@@ -68,12 +68,16 @@ std::vector<Gap> common(const std::vector<Gap>& a, const std::vector<Gap>& b) {
   return both;
 }
 
+/// Both by time and disjoint.
+/// Both by time and disjoint.
 std::vector<Gap> within(const std::vector<Gap>& gaps, const Intervals& where) {
   std::vector<Gap> parts;
+  auto next = where.begin();
   for (const Gap& gap : gaps) {
-    for (const Interval& at : evidence::common({gap.at}, where)) {
+    while (next != where.end() && next->hi <= gap.at.lo) ++next;
+    for (auto here = next; here != where.end() && here->lo < gap.at.hi; ++here) {
       parts.push_back(gap);
-      parts.back().at = at;
+      parts.back().at = {std::max(here->lo, gap.at.lo), std::min(here->hi, gap.at.hi)};
     }
   }
   return parts;

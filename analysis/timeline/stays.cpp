@@ -51,7 +51,8 @@ void trim(std::vector<Piece>& pieces, TimeNs t) {
 
 }  // namespace
 
-Stays::Stays(const NextOfThread* next) {
+Stays::Stays(const NextOfThread* next, std::vector<Piece>& room) : pieces_(room) {
+  pieces_.clear();
   if (!next || !next->wait) return;
   next_ = &*next->wait;
   next_faulted_ = next->faulted;

@@ -16,8 +16,9 @@ namespace whystall::timeline {
 /// a CPU stays what it is. The last of such waits is what its own record says.
 class Stays {
  public:
-  /// `next`, which may be null: what is known from later records. Must outlive the pieces.
-  explicit Stays(const NextOfThread* next);
+  /// `next`, which may be null: what is known from later records; it must outlive the pieces.
+  /// `room` is used, and what was in it goes.
+  Stays(const NextOfThread* next, std::vector<Piece>& room);
 
   /// In falling order of h.ts. `wait` must outlive the pieces.
   void add(const wst_wait& wait);
@@ -43,7 +44,7 @@ class Stays {
   const wst_wait* next_ = nullptr;
   bool next_faulted_ = false;
   Sleep sleep_;
-  std::vector<Piece> pieces_;  // last first
+  std::vector<Piece>& pieces_;  // last first
 };
 
 }  // namespace whystall::timeline

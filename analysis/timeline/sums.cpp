@@ -113,16 +113,16 @@ class Builder {
 
 }  // namespace
 
-std::vector<Piece> pieces_of_sums(std::span<const Sums* const> sums, std::deque<wst_wait>& waits,
-                                  std::deque<Mix>& mixes) {
-  std::vector<Piece> pieces;
+void pieces_of_sums(std::span<const Sums* const> sums, std::deque<wst_wait>& waits,
+                    std::deque<Mix>& mixes, std::vector<Piece>& pieces) {
+  pieces.clear();
   Builder builder(waits, mixes);
   for (const Sums* one : sums) builder.add(*one, pieces);
-  return pieces;
 }
 
 std::vector<Piece> overlay(const std::vector<Piece>& base, const std::vector<Piece>& finer) {
   std::vector<Piece> result;
+  result.reserve(base.size() + 2 * finer.size());
   std::size_t f = 0;
   // What `finer` says from `lo` to `hi`; `rest`, if there is one, says what is in between.
   auto fill = [&](TimeNs lo, TimeNs hi, const Piece* rest) {

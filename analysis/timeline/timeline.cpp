@@ -76,6 +76,7 @@ void Timeline::add_threads(const Slab& slab, const std::unordered_set<Tid>* only
   for (const auto& [tid, next] : slab.later.threads) {
     if (wants(only, tid)) records.try_emplace(tid);
   }
+  std::vector<Piece> room;  // used again for each thread
   for (auto& [tid, of_thread] : records) {
     const auto known = slab.later.threads.find(tid);
     const NextOfThread* later = known == slab.later.threads.end() ? nullptr : &known->second;
@@ -83,7 +84,7 @@ void Timeline::add_threads(const Slab& slab, const std::unordered_set<Tid>* only
     std::reverse(waits.begin(), waits.end());
     if (!std::is_sorted(waits.begin(), waits.end(), ends_later))
       std::stable_sort(waits.begin(), waits.end(), ends_later);
-    Stays stays(later);
+    Stays stays(later, room);
     const auto inside = std::find_if(waits.begin(), waits.end(), [&](const wst_wait* wait) {
       return time(wait->h.ts) < slab.from;
     });
@@ -94,7 +95,8 @@ void Timeline::add_threads(const Slab& slab, const std::unordered_set<Tid>* only
     const auto sums = by_time(std::move(of_thread.sums), later);
     if (!sums.empty()) {
       next.sums = *sums.front();
-      pieces = overlay(pieces, pieces_of_sums(sums, summed_, mixes_));
+      pieces_of_sums(sums, summed_, mixes_, room);
+      pieces = overlay(pieces, room);
     }
     next_.threads[tid] = std::move(next);
     threads_[tid] = std::move(pieces);
