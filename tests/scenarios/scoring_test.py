@@ -123,9 +123,15 @@ class Score(unittest.TestCase):
 
     def test_sums_are_added_up_and_not_believed(self):
         run = made_up_run(full_answer())
-        self.assertEqual(scoring.conservation_error(run.report), 0)
+        self.assertEqual(scoring.conservation_error(READ, run.report), 0)
         run.report["starved_ns"] -= 1
-        self.assertEqual(scoring.conservation_error(run.report), 1)
+        self.assertEqual(scoring.conservation_error(READ, run.report), 1)
+
+    def test_so_are_the_sums_of_a_hang(self):
+        run = made_up_run([], [finding("ipc.pipe", [], 100 * MS)])
+        self.assertEqual(scoring.conservation_error(HANG, run.report), 0)
+        run.report["silent_ns"] += 1
+        self.assertEqual(scoring.conservation_error(HANG, run.report), 1)
 
     def test_a_hang_is_scored_by_its_silence(self):
         pipe = finding("ipc.pipe", [{"kind": "pipe", "name": "p", "inode": 8, "pid": 9, "ns": 100 * MS}])

@@ -53,9 +53,9 @@ class Attempts:
             return self.reject(f"steps differ by {scoring.unevenness(run):.1%}")
         self.runs.append(scoring.measure(self.case, run, control_ns))
         kept = self.runs[-1]
-        self.say(f"{self.case.name}: kept, cause {share(kept['right_cause_ns'], kept['true_ns']):.3f}, "
-                 f"true {kept['true_ns'] / 1e6:.1f} ms of {kept['idle_ns'] / 1e6:.1f} idle, stalled {kept['stalled_ns'] / 1e6:.1f}, "
-                 f"control idle {control_ns / 1e6:.3f} ms a step")
+        ms = {name: f"{kept[name + '_ns'] / 1e6:.1f}" for name in ("true", "idle", "stalled")}
+        self.say(f"{self.case.name}: kept, cause {share(kept['right_cause_ns'], kept['true_ns']):.3f}, true {ms['true']} ms of "
+                 f"{ms['idle']} idle, stalled {ms['stalled']}, control idle {control_ns / 1e6:.3f} ms a step")
         return None
 
     def repeat(self, wanted):

@@ -84,6 +84,7 @@ class Bench:
     def __init__(self, stack, case, paths, fault):
         self.stack, self.case, self.paths, self.fault = stack, case, paths, fault
         self.target_cpu, self.rest_cpu = cpus()
+        self.others = paths.others  # first: what is started from here on is not somebody else's
         self.work = stack.enter_context(tempfile.TemporaryDirectory(prefix="whystall-scenario-"))
         self.device_dir = os.path.join(self.work, "gpu")
         self.run = Run()
@@ -145,12 +146,12 @@ class Bench:
         if case.idle_hog:
             self.run.idle_hog_pid = self.start_hog(self.rest_cpu, ["--busy", "10ms", "--idle", "5ms"])
         if case.quota_us:
-            self.quota = Group(*case.quota_us, self.paths.others.cpu_group)
+            self.quota = Group(*case.quota_us, self.others.cpu_group)
             self.stack.callback(self.quota.remove)
             self.quota.take(target.pid)
 
     def watch(self, target, seconds):
-        others, cpu, tid = self.paths.others, self.target_cpu, self.run.ready["main_tid"]
+        others, cpu, tid = self.others, self.target_cpu, self.run.ready["main_tid"]
         before, throttled = others.look(cpu, tid), self.throttled_ns()
         if self.fault:
             self.run.report = attach(self.paths, target, seconds, self.rest_cpu, self.work)
@@ -176,7 +177,6 @@ def execute(case, paths, fault, seconds):
     """Runs `case` with or without its fault; with it, whystall is attached once the target is steady."""
     with contextlib.ExitStack() as stack:
         bench = Bench(stack, case, paths, fault)
-        paths.others  # noqa: B018 - what is started is not somebody else's
         bench.start_device()
         if case.delays:
             bench.start_file_system()

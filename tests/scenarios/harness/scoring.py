@@ -151,11 +151,12 @@ def broken_chains(case, report):
     return broken
 
 
-def conservation_error(report):
-    """What the findings' sum misses of the stall, added up here and not taken on trust."""
+def conservation_error(case, report):
+    """What the findings' sum misses of the stall, added up here and not taken on trust; of a hang, of the silence, too."""
     total = sum(finding["ns"] for finding in report["findings"])
     own = total - report["starved_ns"] - report["micro_gap_ns"]
-    return max(abs(own), abs(report["conservation_error_ns"]))
+    silent = sum(f["ns"] for f in report["silence_findings"]) - report["silent_ns"] if case.hang else 0
+    return max(abs(own), abs(silent), abs(report["conservation_error_ns"]))
 
 
 def object_sum_error(report):
@@ -187,7 +188,7 @@ def measure(case, run, control_ns):
         "false_ns": max(0, sum(untrue.values()) - truth.base_ns) if case.faults else 0,
         "vague_ns": sum(ns for cause, ns in untrue.items() if cause.startswith(SHALLOW)),
         "unknown_ns": said["unknown"],
-        "conservation_error_ns": conservation_error(report),
+        "conservation_error_ns": conservation_error(case, report),
         "objects_over_ns": max(0, object_sum_error(report)),
         "over_claimed_ns": max(0, stalled - idle_ns(run)),  # idle is a fact: more was never there
         "false_at_proven": false_at_proven(case, run, truth, stalled),
