@@ -32,6 +32,16 @@ static __always_inline bool is_beside_pause(__u64 ip)
 	return false;
 }
 
+/* The C library's call does nothing else, so its return address lies on top of the stack. */
+static __always_inline __u64 caller_of_stub(__u64 sp)
+{
+	__u64 caller;
+
+	if (bpf_probe_read_user(&caller, sizeof(caller), (void *)sp))
+		return 0;
+	return caller;
+}
+
 SEC("perf_event")
 int wst_on_cpu(void *ctx)
 {
@@ -39,6 +49,7 @@ int wst_on_cpu(void *ctx)
 	struct task_ctx *t = task_ctx_of(task);
 	struct wst_sample *r;
 	struct pt_regs *regs;
+	__u64 sp;
 
 	if (!t || !is_target(t))
 		return 0;
@@ -54,11 +65,14 @@ int wst_on_cpu(void *ctx)
 	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		r->ip = regs->ip;
+		sp = regs->sp;
 		/* An interrupt of user code leaves no call number there. */
 		if ((long)regs->orig_ax >= 0 && (long)regs->ax == -ENOSYS) {
 			r->flags = WST_SAMPLE_KERNEL;
 			r->nr = wst_native_call(regs->orig_ax,
 						task->thread_info.status & TS_COMPAT);
+			if (r->nr == WST_NR_SCHED_YIELD)
+				r->ip = caller_of_stub(sp);
 		} else if (is_beside_pause(regs->ip)) {
 			r->flags = WST_SAMPLE_PAUSE;
 		}

@@ -105,15 +105,26 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 /* A wait that has a record of its own is over. */
 static __always_inline void end_wait(struct task_struct *next, struct task_ctx *t, __u64 now)
 {
+	const struct path *path = NULL;
 	struct file_key key;
 
 	if (identify_at_end(next, t)) {
+		if (t->file_kind == WST_FILE_REGULAR)
+			path = (void *)t->file + bpf_core_field_offset(struct file, f_path);
+		note_wanted(t);
+	} else if (!t->file && t->nr >= 0) {
+		path = (void *)BPF_CORE_READ(next, nameidata);
+		if (path) {
+			path = (void *)path + bpf_core_field_offset(struct nameidata, path);
+			wst_identify_place((__u64)path, t);
+		}
+	}
+	if (path) {
 		key.ino = t->ino;
 		key.dev = t->dev;
 		key.generation = t->generation;
-		if (t->file_kind == WST_FILE_REGULAR && !bpf_map_lookup_elem(&known_files, &key))
-			emit_file((struct file *)t->file, &key, now);
-		note_wanted(t);
+		if (key.ino && !bpf_map_lookup_elem(&known_files, &key))
+			emit_file(path, &key, now);
 	}
 	close_slot(t, t->out_ns);
 	emit_pollset(next, t, now);

@@ -7,6 +7,7 @@
 #include "api.h"
 #include "common.h"
 #include "emit.h"
+#include "ends.h"
 #include "sums.h"
 #include "wait.h"
 
@@ -184,7 +185,8 @@ int wst_settle(struct bpf_iter__task *ctx)
 static __always_inline void show(struct task_struct *task, struct task_ctx *t, __u64 now)
 {
 	if (t->out_ns) {
-		identify_if_same(task, t);
+		if (identify_if_same(task, t))
+			note_wanted(t);
 		emit_wait(task, t, now, WST_WAIT_OPEN);
 	} else if (t->in_ns) {
 		emit_run(task, t, now);

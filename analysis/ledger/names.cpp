@@ -267,7 +267,11 @@ model::FindingObject Names::object(model::Cause cause, const model::Object& id) 
     case model::Cause::kLockKernel:
       object.kind = "lock";
       object.comm = comm(id.tid);
-      object.name = lock(id.address, id.tid) + ", which " + (id.slept ? "slept" : "computed");
+      object.name = lock(id.address, id.tid);
+      if (id.tid == 0)
+        object.name += ", holder not known";
+      else
+        object.name += id.slept ? ", which slept" : ", which computed";
       break;
     case model::Cause::kCpuContention:
     case model::Cause::kCpuOversubscription:

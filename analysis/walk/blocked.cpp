@@ -45,6 +45,11 @@ bool is_socket(std::uint8_t kind) {
   return kind == WST_FILE_SOCKET || kind == WST_FILE_UNIX || kind == WST_FILE_INET;
 }
 
+/// Of the two words of its condition that the interpreter's lock uses in turn, the first.
+std::uint64_t word_of(const wst_wait& wait) {
+  return model::ExpiredWaits::word_of(wait).address;
+}
+
 bool woken_by_task(const wst_wait& wait) {
   return (wait.flags & WST_WAIT_WOKEN) && wait.waker_context == WST_CTX_TASK;
 }
@@ -155,8 +160,23 @@ bool Walker::held_by_a_task(const wst_wait& wait) const {
 /// so this one waited for the time to pass.
 void Walker::timed_out(const wst_wait& wait, Interval at) {
   if (!is_timed_wait(wait.nr)) return unknown(at, wait.tid, Reason::kInterrupt);
+  if (walks_.interpreter_locks.is_one(wait)) return asked_for_interpreter(wait, at);
   emit(at, Cause::kWaitSleep, worse(confidence_, Confidence::kEstimated),
        {.tid = wait.tid, .pid = wait.tgid});
+}
+
+/// The interval of the interpreter's lock ran out, and nobody waked the thread: by elimination, the
+/// only thread of the process that was at work held it.
+void Walker::asked_for_interpreter(const wst_wait& wait, Interval at) {
+  const Bound bound(*this, Confidence::kEstimated);
+  const Edge edge{.lock = Cause::kLockGil, .address = word_of(wait)};
+  chain_.back().lock = edge.address;
+  for (const Releasers::Part& part : walks_.releasers.of(wait.tgid, wait.tid, at)) {
+    if (part.tid != 0)
+      walk(part.tid, part.at, edge);
+    else
+      lock_leaf(part.at, 0, edge, false);
+  }
 }
 
 /// A device's interrupt ended it, or a packet.
@@ -233,7 +253,7 @@ Edge Walker::edge_of(const wst_wait& wait) const {
     return {.lock = Cause::kLockUser, .sure = sure, .address = wait.args[0]};
   }
   if (walks_.interpreter_locks.is_one(wait))
-    return {.lock = Cause::kLockGil, .address = wait.args[0]};
+    return {.lock = Cause::kLockGil, .address = word_of(wait)};
   if (held_by_a_task(wait)) return {.lock = Cause::kLockKernel};
   return {};
 }

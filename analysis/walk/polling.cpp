@@ -2,6 +2,7 @@
 #include "walk/polling.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "abi/syscalls.h"
@@ -15,6 +16,12 @@ namespace {
 
 /// Two samples of a thread that never leaves the CPU lie so far apart.
 constexpr model::DurationNs kBetweenSamples = 10'200'000;
+/// Of one that waits in between, in the driver or elsewhere, two that say the same speak for what
+/// lies between them, if that is not longer.
+constexpr model::DurationNs kMostBetween = 50'000'000;
+
+/// A loop that only waits is not longer.
+constexpr std::uint64_t kLoopBytes = 128;
 
 struct Sample {
   TimeNs at;
@@ -27,7 +34,23 @@ struct Change {
   int samples, polls;
 };
 
-std::vector<Interval> polling_of(const std::vector<Sample>& samples) {
+/// Joins those that touch; by time.
+std::vector<Interval> joined(std::vector<Interval> all) {
+  std::sort(all.begin(), all.end(),
+            [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
+  std::vector<Interval> found;
+  for (const Interval& one : all) {
+    if (!found.empty() && one.lo <= found.back().hi)
+      found.back().hi = std::max(found.back().hi, one.hi);
+    else
+      found.push_back(one);
+  }
+  return found;
+}
+
+std::vector<Interval> polling_of(std::vector<Sample> samples) {
+  std::sort(samples.begin(), samples.end(),
+            [](const Sample& a, const Sample& b) { return a.at < b.at; });
   std::vector<Change> changes;
   for (const Sample& s : samples) {
     const int polls = s.polls ? 1 : 0;
@@ -37,19 +60,20 @@ std::vector<Interval> polling_of(const std::vector<Sample>& samples) {
   std::sort(changes.begin(), changes.end(),
             [](const Change& a, const Change& b) { return a.at < b.at; });
   std::vector<Interval> found;
+  for (std::size_t i = 1; i < samples.size(); i++) {
+    if (samples[i - 1].polls && samples[i].polls &&
+        samples[i].at - samples[i - 1].at < kMostBetween)
+      found.push_back({samples[i - 1].at, samples[i].at});
+  }
   std::ptrdiff_t around = 0, poll = 0;
   for (std::size_t i = 0; i < changes.size(); i++) {
     around += changes[i].samples;
     poll += changes[i].polls;
     if (i + 1 == changes.size() || changes[i + 1].at == changes[i].at) continue;
     if (around == 0 || poll * 2 < around) continue;
-    const Interval at{changes[i].at, changes[i + 1].at};
-    if (!found.empty() && found.back().hi == at.lo)
-      found.back().hi = at.hi;
-    else
-      found.push_back(at);
+    found.push_back({changes[i].at, changes[i + 1].at});
   }
-  return found;
+  return joined(std::move(found));
 }
 
 }  // namespace
@@ -66,9 +90,21 @@ Polling::Polling(const model::Recording& recording) {
     }
     return false;
   };
+  std::unordered_map<model::Tid, std::set<std::uint64_t>> yields;
+  for (const wst_sample& s : recording.samples) {
+    if (s.nr == WST_NR_SCHED_YIELD) yields[s.tid].insert(s.ip);
+  }
+  // Beside a call of sched_yield: in the same loop.
+  const auto around_yield = [&](const wst_sample& s) {
+    const auto known = yields.find(s.tid);
+    if (known == yields.end() || s.nr >= 0) return false;
+    const auto next = known->second.lower_bound(s.ip < kLoopBytes ? 0 : s.ip - kLoopBytes);
+    return next != known->second.end() && *next <= s.ip + kLoopBytes;
+  };
   for (const wst_sample& s : recording.samples) {
     if (in_driver(s)) continue;
-    const bool polls = s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE);
+    const bool polls =
+        s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE) || around_yield(s);
     threads[s.tid].push_back({static_cast<TimeNs>(s.h.ts), polls});
   }
   for (const auto& [tid, samples] : threads) {

@@ -72,7 +72,11 @@ TimeNs Walker::within_one_call(Tid tid, const Piece& piece, Interval at, Edge ed
 
 void Walker::step(Tid tid, const Piece& piece, Interval at, Edge edge) {
   model::Hop& hop = chain_.back();
-  hop = {hop.tid, -1, WST_FILE_NONE, at, 0};
+  // As the records have it: parts of a gap that are walked one by one must tell the same.
+  const bool whole = piece.at.length() > 0 && !piece.merged;
+  hop = {hop.tid, -1, WST_FILE_NONE, whole ? piece.at : at, 0};
+  if (piece.merged)
+    hop.at = {static_cast<TimeNs>(piece.wait->out_ns), static_cast<TimeNs>(piece.wait->h.ts)};
   switch (piece.state) {
     case State::kRunning:
       return running(tid, at, edge);
@@ -200,16 +204,17 @@ void Walker::mixed_round(Tid tid, const timeline::Mix& mix, Interval round, Inte
                                                      static_cast<long double>(mix.length));
     const Interval interval{done, std::min(round.hi, done + part)};
     done = interval.hi;
-    return Interval{std::max(interval.lo, at.lo), std::min(interval.hi, at.hi)};
+    return interval;
+  };
+  auto answer = [&](Interval whole, State state, const wst_wait* wait) {
+    const Interval part{std::max(whole.lo, at.lo), std::min(whole.hi, at.hi)};
+    if (part.length() > 0) step(tid, {whole, state, wait}, part, edge);
   };
   for (const timeline::Share& share : mix.shares) {
-    if (const Interval part = take(share.blocked); part.length() > 0)
-      step(tid, {part, State::kBlocked, share.wait}, part, edge);
-    if (const Interval part = take(share.runnable); part.length() > 0)
-      step(tid, {part, State::kRunnable, share.wait}, part, edge);
+    answer(take(share.blocked), State::kBlocked, share.wait);
+    answer(take(share.runnable), State::kRunnable, share.wait);
   }
-  const Interval rest{std::max(done, at.lo), std::min(round.hi, at.hi)};
-  if (rest.length() > 0) step(tid, {rest, State::kRunning, nullptr}, rest, edge);
+  answer({done, round.hi}, State::kRunning, nullptr);
 }
 
 /// Another process, whose own past was not recorded there: the chain ends at its name.

@@ -58,6 +58,7 @@ class Walker {
   void not_woken(const wst_wait& wait, Interval at);
   void still_blocked(const wst_wait& wait, Interval at);
   void timed_out(const wst_wait& wait, Interval at);
+  void asked_for_interpreter(const wst_wait& wait, Interval at);
   void interrupted(const wst_wait& wait, Interval at);
   void follow_waker(const wst_wait& wait, Interval at);
   Edge edge_of(const wst_wait& wait) const;

@@ -266,8 +266,9 @@ struct wst_end {
 WST_ASSERT_SIZE(wst_end, 88);
 
 enum wst_sample_flag {
-	WST_SAMPLE_KERNEL = 1 << 0, /* in the kernel: ip is where it left user space */
-	WST_SAMPLE_PAUSE = 1 << 1,  /* beside the instruction `pause`: in a loop that waits */
+	/* In the kernel: ip is where it left user space; of sched_yield, where that returns to. */
+	WST_SAMPLE_KERNEL = 1 << 0,
+	WST_SAMPLE_PAUSE = 1 << 1, /* beside the instruction `pause`: in a loop that waits */
 };
 
 struct wst_sample {

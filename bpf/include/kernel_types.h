@@ -78,6 +78,7 @@ struct task_struct {
 	u64 start_time;
 	unsigned long maj_flt;
 	char comm[16];
+	struct nameidata *nameidata;
 	struct files_struct *files;
 	struct pid *thread_pid;
 	void *worker_private;
@@ -115,6 +116,7 @@ struct qstr {
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
+	struct inode *d_inode;
 };
 
 struct vfsmount {
@@ -130,6 +132,11 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+/* A name that is being looked up, and how far. */
+struct nameidata {
+	struct path path;
 };
 
 struct file {

@@ -88,18 +88,20 @@ static long path_step(__u32 index, void *unused)
 	return 0;
 }
 
-static __always_inline void emit_file(struct file *file, const struct file_key *key, __u64 now)
+/* The path of what `key` names, at `path`, a struct path in the kernel's memory. */
+static __always_inline void emit_file(const struct path *path, const struct file_key *key,
+				      __u64 now)
 {
 	__u32 zero = 0;
 	struct path_walk *w = bpf_map_lookup_elem(&path_walks, &zero);
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode = BPF_CORE_READ(path, dentry, d_inode);
 	__u64 used, size;
 	__u8 one = 1;
 
 	if (!w)
 		return;
-	w->dentry = BPF_CORE_READ(file, f_path.dentry);
-	w->vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	w->dentry = BPF_CORE_READ(path, dentry);
+	w->vfsmount = BPF_CORE_READ(path, mnt);
 	w->used = 0;
 	w->truncated = 0;
 	w->done = 0;

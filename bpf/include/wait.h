@@ -192,6 +192,20 @@ static __always_inline void forget_file(struct task_ctx *t)
 	t->pos = 0;
 }
 
+/* How far the look-up of a name has come: a directory, or what the name stands for. */
+__weak int wst_identify_place(__u64 path, struct task_ctx *t)
+{
+	struct inode *inode = BPF_CORE_READ((struct path *)path, dentry, d_inode);
+
+	if (!t || !inode)
+		return 0;
+	t->ino = BPF_CORE_READ(inode, i_ino);
+	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	t->generation = BPF_CORE_READ(inode, i_generation);
+	t->file_kind = WST_FILE_DIRECTORY;
+	return 0;
+}
+
 /*
  * A thread that touched a page of a mapped file and now waits outside of any call. The mapping
  * holds the inode, so it is described at once.

@@ -3,4 +3,4 @@ from harness import things
 from harness.case import Case, Fault, Part
 
 CASE = Case("stop", "another process stops the program for a while in each step",
-            [Part("stop", 10)], [Fault("cpu.stopped", things.process("stopper_pid"))])
+            [Part("stop", 10)], [Fault("cpu.stopped", things.stop("stopper_pid"))])

@@ -2,7 +2,7 @@
 """What a fault can be blamed on. Each makes a key from a run and a step's number:
 
     ("file", path) ("folder", path/) ("mount", path) ("lock", address or None, holder's tid) ("process", pid)
-    ("threads", tids) ("comm", name) ("pipe", inode, pid)
+    ("threads", tids) ("comm", name) ("pipe", inode, pid) ("stop", pid of who lets go on) ("any",)
 
 and same() says whether an object of a report is the one that a key names."""
 
@@ -56,6 +56,15 @@ def comm(name):
     return lambda run, step: ("comm", name)
 
 
+def stop(fact):
+    return lambda run, step: ("stop", run.ready[fact])
+
+
+def anything(run, step):
+    """The cause alone counts: what it was on cannot be known."""
+    return ("any",)
+
+
 def pipe(run, step):
     return ("pipe", run.ready["pipe_inode"], run.ready["reader_pid"])
 
@@ -66,6 +75,8 @@ def path_of(thing):
 
 def same(key, thing):
     kind = thing.get("kind")
+    if key[0] == "any":
+        return True
     if key[0] == "comm":
         return kind in ("thread", "process") and thing.get("comm") == key[1]
     if key[0] == "folder":
@@ -80,6 +91,8 @@ def same(key, thing):
         return path_of(thing) == os.path.normpath(key[1])
     if kind == "lock":
         return key[1] in (None, int(thing["address"], 16)) and thing.get("holder_tid") == key[2]
+    if kind == "stop":
+        return thing.get("let_go_on_by_pid") == key[1]
     if kind == "pipe":
         return thing.get("inode") == key[1] and thing.get("pid") == key[2]
     return thing.get("pid") == key[1]
