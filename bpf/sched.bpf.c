@@ -106,9 +106,11 @@ __weak int wst_leave_cpu(struct task_ctx *t, __u64 now, __u32 preempt, __u32 sta
 static __always_inline void end_wait(struct task_struct *next, struct task_ctx *t, __u64 now)
 {
 	const struct path *path = NULL;
+	__u8 how = KNOWN_WHILE_LOOKED_UP;
 	struct file_key key;
 
 	if (identify_at_end(next, t)) {
+		how = KNOWN_WHILE_OPEN;
 		if (t->file_kind == WST_FILE_REGULAR)
 			path = (void *)t->file + bpf_core_field_offset(struct file, f_path);
 		note_wanted(t);
@@ -123,8 +125,8 @@ static __always_inline void end_wait(struct task_struct *next, struct task_ctx *
 		key.ino = t->ino;
 		key.dev = t->dev;
 		key.generation = t->generation;
-		if (key.ino && !bpf_map_lookup_elem(&known_files, &key))
-			emit_file(path, &key, now);
+		if (t->file_kind == WST_FILE_REGULAR || t->file_kind == WST_FILE_DIRECTORY)
+			emit_file(path, &key, how, now);
 	}
 	close_slot(t, t->out_ns);
 	emit_pollset(next, t, now);

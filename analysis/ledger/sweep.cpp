@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ledger/sweep.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace whystall::ledger {
@@ -38,12 +39,30 @@ Interval Sweep::at(std::size_t slab) const {
   return {slabs[slab], end};
 }
 
+std::size_t Sweep::slab_of(TimeNs t) const {
+  const auto slabs = source_.slabs();
+  const auto next = std::upper_bound(slabs.begin(), slabs.end(), t);
+  return static_cast<std::size_t>(next - slabs.begin()) - 1;  // the first begins before all
+}
+
 Result<Survey> Sweep::survey() {
   Survey survey;
   const auto threads = evidence::callers(source_.whole().api);
   const std::size_t slabs = source_.slabs().size();
   std::vector<LastMoves> moves(slabs);
   timeline::Later later;
+  if (const auto kept = slabs > 1 ? source_.take_callers() : nullptr) {
+    survey.history.add_births(kept->waits);
+    constexpr Interval kAlways{std::numeric_limits<TimeNs>::min() / 2,
+                               std::numeric_limits<TimeNs>::max() / 2};
+    const timeline::Timeline timeline(timeline::Slab{*kept, kAlways.lo, later}, &threads);
+    survey.history.add_before(timeline, kAlways, threads);
+    survey.history.finish();
+    for (const wst_migrate& move : kept->migrations)
+      take_last(moves[slab_of(static_cast<TimeNs>(move.h.ts))], move);
+    survey.moved_before = before_each(moves);
+    return survey;
+  }
   for (std::size_t slab = slabs; slab-- > 0;) {
     auto records = source_.states(slab, timeline::kBetweenWaits, slabs == 1 ? nullptr : &threads);
     if (!records) return records.error();

@@ -52,6 +52,7 @@ class Sweep {
 
  private:
   model::Interval at(std::size_t slab) const;
+  std::size_t slab_of(model::TimeNs t) const;
 
   load::Source& source_;
   /// Of a recording that is one slab, the timeline serves both.

@@ -50,6 +50,10 @@ Place place_of(const recording::Chunk& chunk) {
   return place;
 }
 
+Error changed(const std::string& path) {
+  return {ErrorCode::kUnreadable, path + " has changed while it was read"};
+}
+
 /// Cuts the time so that about as many bytes lie in each part.
 std::vector<TimeNs> cut(std::vector<Place> places, std::uint64_t slab_bytes) {
   std::sort(places.begin(), places.end(),
@@ -83,17 +87,20 @@ class InMemory final : public Source {
 
 class InFile final : public Source {
  public:
-  InFile(std::string path, recording::Reader reader, Recording whole, std::vector<Place> places,
+  InFile(std::string path, recording::Reader reader, Recording whole,
+         std::unique_ptr<const Recording> callers, std::vector<Place> places,
          const SourceLimits& limits)
       : path_(std::move(path)),
         reader_(std::move(reader)),
         whole_(std::move(whole)),
+        callers_(std::move(callers)),
         places_(std::move(places)),
         begins_(cut(places_, limits.slab_bytes)),
         max_memory_(limits.max_memory) {}
 
   const Recording& whole() const override { return whole_; }
   std::span<const TimeNs> slabs() const override { return begins_; }
+  std::unique_ptr<const Recording> take_callers() override { return std::move(callers_); }
 
   Result<const Recording*> states(std::size_t slab, model::DurationNs before_ns,
                                   const std::unordered_set<model::Tid>* only) override {
@@ -109,8 +116,7 @@ class InFile final : public Source {
     std::uint64_t memory = 0;
     for (const Place& place : places_) {
       if (place.last < lo || place.first >= hi) continue;
-      if (!reader_.read_again(place.at, chunk_))
-        return Error{ErrorCode::kUnreadable, path_ + " has changed while it was read"};
+      if (!reader_.read_again(place.at, chunk_)) return changed(path_);
       recording::for_each_record(chunk_.bytes, [&](std::span<const std::byte> bytes) {
         if (add(bytes, lo, hi, only)) memory += bytes.size();
       });
@@ -165,6 +171,7 @@ class InFile final : public Source {
   std::string path_;
   recording::Reader reader_;
   const Recording whole_;
+  std::unique_ptr<const Recording> callers_;
   const std::vector<Place> places_;  // in the order of the file
   const std::vector<TimeNs> begins_;
   std::uint64_t max_memory_;
@@ -178,7 +185,7 @@ class InFile final : public Source {
 Result<std::unique_ptr<Source>> open_source(const std::string& path, const SourceLimits& limits) {
   auto reader = recording::Reader::open(path);
   if (!reader) return reader.error();
-  Loader loader(limits.max_memory, 2 * limits.slab_bytes);
+  Loader loader(limits.max_memory, 2 * limits.slab_bytes, limits.caller_bytes);
   std::vector<Place> places;
   recording::Chunk chunk;
   while (reader->next(chunk)) {
@@ -188,10 +195,18 @@ Result<std::unique_ptr<Source>> open_source(const std::string& path, const Sourc
     if (place.bytes > 0) places.push_back(place);
   }
   const bool in_memory = loader.has_states();
+  if (!in_memory) {
+    std::vector<std::uint64_t> at;
+    for (const Place& place : places) at.push_back(place.at);
+    const auto read = [&](std::uint64_t place, recording::Chunk& again) {
+      return reader->read_again(place, again);
+    };
+    if (!loader.take_missed(at, read)) return changed(path);
+  }
   Recording recording = loader.finish(reader->stats());
   if (in_memory) return std::unique_ptr<Source>(std::make_unique<InMemory>(std::move(recording)));
   return std::unique_ptr<Source>(std::make_unique<InFile>(
-      path, std::move(*reader), std::move(recording), std::move(places), limits));
+      path, std::move(*reader), std::move(recording), loader.callers(), std::move(places), limits));
 }
 
 }  // namespace whystall::load

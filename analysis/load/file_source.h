@@ -17,6 +17,8 @@ struct SourceLimits {
   std::uint64_t max_memory = kMaxMemory;
   /// Bytes of states' records in one slab, about: a slab ends with a chunk.
   std::uint64_t slab_bytes = std::uint64_t{20} << 20;
+  /// Bytes of the states of threads that call the driver, which are kept where they are no more.
+  std::uint64_t caller_bytes = std::uint64_t{32} << 20;
 };
 
 /// A recording in a file, which may be hostile or cut: what does not fit is counted, not believed.

@@ -61,6 +61,7 @@ bool Loader::take(const recording::Chunk& chunk) {
   });
   if (!whole) recording_.stats.bad_records++;
   if (keep_states_ && state_memory_ > max_states_) drop_states();
+  callers_.end_chunk(chunk.at, memory_ < max_memory_ ? max_memory_ - memory_ : 0);
   return memory_ <= max_memory_;
 }
 
@@ -79,7 +80,8 @@ void Loader::add_record(std::span<const std::byte> bytes) {
     case WST_SLICE:
       return add_slice(bytes);
     case WST_API:
-      return add_to(recording_.api, bytes);
+      add_to(recording_.api, bytes);
+      return callers_.see_call(recording_.api.back().tid);
     case WST_LOSS:
       return add_to(recording_.losses, bytes);
     case WST_FILE:
@@ -87,6 +89,7 @@ void Loader::add_record(std::span<const std::byte> bytes) {
     case WST_SUMS:
       return add_sums(bytes);
     case WST_MIGRATE:
+      if (!keep_states_) callers_.add(copy_record<wst_migrate>(bytes));
       return add_state(recording_.migrations, bytes);
     case WST_POLLSET:
       return add_state(recording_.pollsets, bytes);
@@ -142,6 +145,7 @@ void Loader::add_sums(std::span<const std::byte> bytes) {
     model::Sums& sums = passing_sums_;
     read_sums(sums, bytes);
     for (const wst_sum& sum : sums.entries) recording_.last_wakes.see(sums.head, sum);
+    callers_.add(sums);
     return;
   }
   const model::Sums& sums = recording_.sums.emplace_back();
@@ -159,6 +163,7 @@ void Loader::add_wait(std::span<const std::byte> bytes) {
   last_ns_ = std::max(last_ns_, static_cast<TimeNs>(wait.h.ts));
   recording_.last_wakes.see(wait);
   recording_.expired_waits.see(wait);
+  callers_.add(wait);
 }
 
 /// By its main thread's latest name, else by the first name of any that ran.
@@ -184,10 +189,13 @@ void Loader::drop_states() {
   for (const wst_wait& wait : recording_.waits) {
     recording_.last_wakes.see(wait);
     recording_.expired_waits.see(wait);
+    callers_.add(wait);
   }
   for (const model::Sums& sums : recording_.sums) {
     for (const wst_sum& sum : sums.entries) recording_.last_wakes.see(sums.head, sum);
+    callers_.add(sums);
   }
+  for (const wst_migrate& move : recording_.migrations) callers_.add(move);
   memory_ -= state_memory_;
   recording_.waits = {};
   recording_.slices = {};
@@ -202,6 +210,7 @@ void Loader::drop_states() {
 void Loader::begin_where_whole(TimeNs gone_until) {
   recording_.stats.dropped_ns = move_start(recording_.meta, gone_until);
   if (recording_.stats.dropped_ns == 0) return;
+  gone_until_ = gone_until;
   const auto gone = [&](const auto& r) { return static_cast<TimeNs>(r.h.ts) <= gone_until; };
   std::erase_if(recording_.waits, gone);
   std::erase_if(recording_.slices, gone);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "load/believable.h"
+#include "load/callers.h"
 #include "model/recording.h"
 #include "recording/reader.h"
 
@@ -20,17 +22,34 @@ namespace whystall::load {
 class Loader {
  public:
   /// What it may take in bytes, and what of that states may: waits, sums, slices, moves and sets of
-  /// polled files. Where there are more of these, none are kept.
-  Loader(std::uint64_t max_memory, std::uint64_t max_states)
-      : max_memory_(max_memory), max_states_(max_states) {}
+  /// polled files. Where there are more of these, only those of callers() are kept, and where these
+  /// take more than `max_callers`, none are.
+  Loader(std::uint64_t max_memory, std::uint64_t max_states, std::uint64_t max_callers = 0)
+      : max_memory_(max_memory), max_states_(max_states), callers_(max_callers) {}
 
   /// False: there is more than the memory that it may take.
   bool take(const recording::Chunk& chunk);
 
   bool has_states() const { return keep_states_; }
+  /// Takes, when all chunks have been, the states that it let pass before it knew that they were
+  /// those of a thread that calls the driver. Asks `read(at, chunk)` for chunks again, of which
+  /// these hold states; false: it could not.
+  template <typename Read>
+  bool take_missed(const std::vector<std::uint64_t>& places, Read read) {
+    recording::Chunk chunk;
+    for (const std::uint64_t at : places) {
+      if (!callers_.missed_at(at)) continue;
+      if (!read(at, chunk)) return false;
+      callers_.take_missed(chunk);
+    }
+    return true;
+  }
 
   /// Ends it. Without states, `runners` has the names that slices tell.
   model::Recording finish(const recording::ReadStats& read);
+  /// Then, where it has no states: those of the threads that call the driver. Null: they are not
+  /// kept.
+  std::unique_ptr<model::Recording> callers() { return callers_.finish(gone_until_); }
 
  private:
   /// When a name was seen, and whether as that of the process's main thread.
@@ -73,6 +92,8 @@ class Loader {
   bool keep_states_ = true;
   model::TimeNs last_ns_ = 0;  // of waits
   model::Sums passing_sums_;
+  Callers callers_;
+  model::TimeNs gone_until_ = 0;  // what lies before has made way
 };
 
 /// The record that these bytes hold, which must fit.

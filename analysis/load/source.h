@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <span>
 #include <unordered_set>
 
@@ -25,6 +26,10 @@ class Source {
   /// Where each slab begins, rising; it ends where the next one begins, and the last one never.
   /// The first one begins before all records.
   virtual std::span<const model::TimeNs> slabs() const = 0;
+
+  /// Of the whole recording: waits and sums of the threads that call the driver, waits of threads
+  /// that were born, moves. Null: they were not kept, so they must be asked for slab by slab. Once.
+  virtual std::unique_ptr<const model::Recording> take_callers() { return nullptr; }
 
   /// Waits, sums, slices, moves and sets of polled files whose h.ts lies in the slab, or up to
   /// `before_ns` before it, in any order. With `only`, waits and sums need be those of these

@@ -114,7 +114,9 @@ struct Hop {
   Tid tid = 0;
   std::int32_t nr = -1;  // -1: on the CPU or runnable
   std::uint8_t file_kind = WST_FILE_NONE;
-  Interval at;             // of the wait, or of the run, also outside of the gap
+  /// Of the wait, or of the run: within the one before, and within the part of the gap that was
+  /// walked at once.
+  Interval at;
   std::uint64_t lock = 0;  // the lock that it waited for, which the next one held; 0: none
 };
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "timeline/timeline.h"
+#include "timeline/piece.h"
 
 namespace whystall::timeline {
 

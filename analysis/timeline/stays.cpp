@@ -34,6 +34,12 @@ bool on_the_same(const wst_wait& a, const wst_wait& b) {
   return is_poll(a.nr) && a.ino != 0 && a.ino == b.ino && a.dev == b.dev;
 }
 
+/// Whether any wait can go on with that of `a`; see goes_on().
+bool may_go_on(const wst_wait& a) {
+  if (!(a.flags & WST_WAIT_WOKEN)) return false;
+  return a.nr == WST_NR_FUTEX || (a.waker_context == WST_CTX_TIMER && a.ino != 0 && is_poll(a.nr));
+}
+
 /// `b` goes on with the wait of `a`, having run for `ran` in between: on the same thing, after a
 /// time-out or a wake by the same task.
 bool goes_on(const wst_wait& a, const wst_wait& b, DurationNs ran) {
@@ -51,8 +57,8 @@ void trim(std::vector<Piece>& pieces, TimeNs t) {
 
 }  // namespace
 
-Stays::Stays(const NextOfThread* next, std::vector<Piece>& room) : pieces_(room) {
-  pieces_.clear();
+Stays::Stays(const NextOfThread* next, std::vector<Piece>* room) : pieces_(room) {
+  if (pieces_) pieces_->clear();
   if (!next || !next->wait) return;
   next_ = &*next->wait;
   next_faulted_ = next->faulted;
@@ -60,18 +66,27 @@ Stays::Stays(const NextOfThread* next, std::vector<Piece>& room) : pieces_(room)
     const NextSleep& sleep = *next->sleep;
     sleep_ = {&sleep.wait, &sleep.ends_with, sleep.at, sleep.from, sleep.ran};
   }
+  if (pieces_) begin_pieces();
+}
+
+void Stays::begin_pieces() {
   const Stay stay = stay_of(*next_);
   // Whether it is the one that sleeps, or one before it.
   const bool sleeps = stay.blocked.length() > 0;
   const bool merged = sleeps && sleep_.ends_with->h.ts != next_->h.ts;
-  push_stay(pieces_, stay, *next_, next_faulted_);
+  push_stay(*pieces_, stay, *next_, next_faulted_);
   if (!sleeps && sleep_.wait && sleep_.ran - stay.run.length() <= kLoopNs) lead_to_sleep(stay.end);
   if (!merged) return;
-  for (Piece& piece : pieces_) {
+  for (Piece& piece : *pieces_) {
     if (piece.state != State::kBlocked) continue;
     piece.wait = sleep_.ends_with;
     piece.merged = true;
   }
+}
+
+bool Stays::stands_alone(const wst_wait& wait) {
+  if ((wait.flags & WST_WAIT_OPEN) || may_go_on(wait)) return false;
+  return stay_of(wait).blocked.length() > 0;
 }
 
 bool Stays::leads_to_sleep(TimeNs from) const {
@@ -79,7 +94,7 @@ bool Stays::leads_to_sleep(TimeNs from) const {
 }
 
 void Stays::join_runs_before_sleep() {
-  for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece->at.lo < sleep_.at;
+  for (auto piece = pieces_->rbegin(); piece != pieces_->rend() && piece->at.lo < sleep_.at;
        ++piece) {
     if (piece->state == State::kRunnable) continue;
     piece->state = State::kBlocked;
@@ -90,7 +105,7 @@ void Stays::join_runs_before_sleep() {
 
 /// Who leaves the CPU before `end` without sleeping, and then goes to sleep at once.
 void Stays::lead_to_sleep(TimeNs end) {
-  for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece->at.lo < end; ++piece) {
+  for (auto piece = pieces_->rbegin(); piece != pieces_->rend() && piece->at.lo < end; ++piece) {
     if (piece->state == State::kRunnable) piece->leads_to = sleep_.wait;
   }
 }
@@ -100,25 +115,17 @@ void Stays::add(const wst_wait& wait) {
   if (next_ && (wait.flags & WST_WAIT_OPEN) && next_->out_ns == wait.out_ns) return;
   const Stay stay = stay_of(wait);
   const bool faulted = next_ && next_->major_faults != wait.major_faults;
-  trim(pieces_, stay.end);
   const bool leads = leads_to_sleep(stay.end);
   const DurationNs ran =
       std::max<DurationNs>(0, sleep_.ran - std::max<DurationNs>(0, stay.end - sleep_.from));
   const bool merged = stay.blocked.length() > 0 && leads && sleep_.at - stay.end <= kBetweenWaits &&
                       goes_on(wait, *sleep_.wait, ran);
-  if (merged) join_runs_before_sleep();
-  push_stay(pieces_, stay, wait, faulted);
+  const bool leads_at_once = stay.blocked.length() == 0 && leads && ran <= kLoopNs;
+  if (pieces_) add_pieces(stay, wait, faulted, merged, leads_at_once);
   const TimeNs begin = stay.run.length() > 0 ? stay.run.lo : stay.run.hi;
   if (stay.blocked.length() > 0) {
-    for (auto piece = pieces_.rbegin(); piece != pieces_.rend() && piece->at.lo < stay.end;
-         ++piece) {
-      if (!merged || piece->state != State::kBlocked) continue;
-      piece->wait = sleep_.ends_with;
-      piece->merged = true;
-    }
     sleep_ = {&wait, merged ? sleep_.ends_with : &wait, stay.blocked.lo, begin, stay.run.length()};
   } else if (leads) {
-    if (ran <= kLoopNs) lead_to_sleep(stay.end);
     sleep_.from = begin;
     sleep_.ran = ran + stay.run.length();
   } else {
@@ -126,6 +133,21 @@ void Stays::add(const wst_wait& wait) {
   }
   next_ = &wait;
   next_faulted_ = faulted;
+}
+
+void Stays::add_pieces(const Stay& stay, const wst_wait& wait, bool faulted, bool merged,
+                       bool leads_at_once) {
+  trim(*pieces_, stay.end);
+  if (merged) join_runs_before_sleep();
+  push_stay(*pieces_, stay, wait, faulted);
+  if (leads_at_once) lead_to_sleep(stay.end);
+  if (!merged) return;
+  for (auto piece = pieces_->rbegin(); piece != pieces_->rend() && piece->at.lo < stay.end;
+       ++piece) {
+    if (piece->state != State::kBlocked) continue;
+    piece->wait = sleep_.ends_with;
+    piece->merged = true;
+  }
 }
 
 NextOfThread Stays::next() const {
@@ -140,8 +162,8 @@ NextOfThread Stays::next() const {
 
 std::vector<Piece> Stays::take() {
   std::vector<Piece> joined;
-  joined.reserve(pieces_.size());
-  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+  joined.reserve(pieces_->size());
+  for (auto piece = pieces_->rbegin(); piece != pieces_->rend(); ++piece) {
     const bool goes_on_here = !joined.empty() && piece->merged && joined.back().merged &&
                               joined.back().wait == piece->wait &&
                               joined.back().at.hi == piece->at.lo;

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "timeline/later.h"
-#include "timeline/timeline.h"
+#include "timeline/piece.h"
 
 namespace whystall::timeline {
+
+struct Stay;
 
 /// Puts the stays of one thread off the CPU together, from the last to the first.
 ///
@@ -17,8 +19,8 @@ namespace whystall::timeline {
 class Stays {
  public:
   /// `next`, which may be null: what is known from later records; it must outlive the pieces.
-  /// `room` is used, and what was in it goes.
-  Stays(const NextOfThread* next, std::vector<Piece>& room);
+  /// `room` is used, and what was in it goes; null: no pieces are wanted.
+  Stays(const NextOfThread* next, std::vector<Piece>* room);
 
   /// In falling order of h.ts. `wait` must outlive the pieces.
   void add(const wst_wait& wait);
@@ -26,7 +28,11 @@ class Stays {
   /// What the records so far tell of the time before them; without sums.
   NextOfThread next() const;
 
-  /// Ends it: the pieces by time.
+  /// What comes before `wait` does not depend on what came after it, but for whether a fault ended
+  /// in between: that, the next wait to end tells.
+  static bool stands_alone(const wst_wait& wait);
+
+  /// Ends it, if pieces are wanted: they come by time.
   std::vector<Piece> take();
 
  private:
@@ -37,6 +43,9 @@ class Stays {
     model::DurationNs ran = 0;
   };
 
+  void begin_pieces();
+  void add_pieces(const Stay& stay, const wst_wait& wait, bool faulted, bool merged,
+                  bool leads_at_once);
   bool leads_to_sleep(model::TimeNs from) const;
   void join_runs_before_sleep();
   void lead_to_sleep(model::TimeNs end);
@@ -44,7 +53,7 @@ class Stays {
   const wst_wait* next_ = nullptr;
   bool next_faulted_ = false;
   Sleep sleep_;
-  std::vector<Piece>& pieces_;  // last first
+  std::vector<Piece>* pieces_;  // last first
 };
 
 }  // namespace whystall::timeline

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "timeline/timeline.h"
+#include "timeline/piece.h"
 
 namespace whystall::timeline {
 

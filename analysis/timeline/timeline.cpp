@@ -7,7 +7,6 @@
 
 #include "timeline/pieces.h"
 #include "timeline/stays.h"
-#include "timeline/sums.h"
 
 namespace whystall::timeline {
 
@@ -16,12 +15,6 @@ using model::Tid;
 using model::TimeNs;
 
 namespace {
-
-/// The records of one thread, as it was read.
-struct OfThread {
-  std::vector<const wst_wait*> waits;
-  std::vector<const model::Sums*> sums;
-};
 
 bool wants(const std::unordered_set<Tid>* only, Tid tid) {
   return !only || only->contains(tid);
@@ -32,75 +25,92 @@ bool ends_later(const wst_wait* a, const wst_wait* b) {
   return a->h.ts > b->h.ts;
 }
 
-/// By time, with what is known from later slabs. A snapshot that a later record repeats is left
-/// out.
-std::vector<const model::Sums*> by_time(std::vector<const model::Sums*> sums,
-                                        const NextOfThread* next) {
-  std::stable_sort(sums.begin(), sums.end(), [](const model::Sums* a, const model::Sums* b) {
-    return a->head.h.ts < b->head.h.ts;
-  });
-  if (next && next->sums) sums.push_back(&*next->sums);
-  std::vector<const model::Sums*> kept;
-  for (const model::Sums* one : sums) {
-    const bool repeats = !kept.empty() && kept.back()->head.from_ns == one->head.from_ns;
-    if (repeats)
-      kept.back() = one;
-    else
-      kept.push_back(one);
-  }
-  return kept;
+bool ends_earlier(const model::Sums* a, const model::Sums* b) {
+  return a->head.h.ts < b->head.h.ts;
 }
+
+template <typename Record, typename Before>
+void sort_if_need_be(std::span<const Record*> records, Before before) {
+  if (!std::is_sorted(records.begin(), records.end(), before))
+    std::stable_sort(records.begin(), records.end(), before);
+}
+
+/// The first one that no later one repeats; null: there is none.
+const model::Sums* first_sums(std::span<const model::Sums*> sums, const NextOfThread* next) {
+  const model::Sums* later = next && next->sums ? &*next->sums : nullptr;
+  if (sums.empty()) return later;
+  std::size_t i = 0;
+  const auto repeats = [&](const model::Sums* one) {
+    return one->head.from_ns == sums[i]->head.from_ns;
+  };
+  while (i + 1 < sums.size() && repeats(sums[i + 1])) i++;
+  return i + 1 == sums.size() && later && repeats(later) ? later : sums[i];
+}
+
+/// Where to begin, of waits that are sorted, so that what comes before them all is as if it had
+/// been begun with the first one: 0, if need be.
+std::size_t far_enough(std::span<const wst_wait*> waits) {
+  for (std::size_t i = waits.size(); i-- > 1;) {
+    if (Stays::stands_alone(*waits[i]) && !(waits[i - 1]->flags & WST_WAIT_OPEN)) return i - 1;
+  }
+  return 0;
+}
+
+const Later kNothingLater;
 
 }  // namespace
 
 Timeline::Timeline(const model::Recording& recording)
-    : Timeline(Slab{recording, std::numeric_limits<TimeNs>::min(), Later{}}) {}
+    : Timeline(Slab{recording, std::numeric_limits<TimeNs>::min(), kNothingLater}) {}
 
-Timeline::Timeline(const Slab& slab, const std::unordered_set<Tid>* only) {
-  add_threads(slab, only);
+Timeline::Timeline(const Slab& slab, const std::unordered_set<Tid>* only) : slab_(slab) {
+  add_threads(only);
   add_slices(slab);
   add_moves(slab);
   add_pollsets(slab);
 }
 
-void Timeline::add_threads(const Slab& slab, const std::unordered_set<Tid>* only) {
-  std::unordered_map<Tid, OfThread> records;
-  for (const wst_wait& wait : slab.records.waits) {
-    if (wants(only, wait.tid)) records[wait.tid].waits.push_back(&wait);
+const NextOfThread* Timeline::known_after(Tid tid) const {
+  const auto known = slab_.later.threads.find(tid);
+  return known == slab_.later.threads.end() ? nullptr : &known->second;
+}
+
+void Timeline::add_threads(const std::unordered_set<Tid>* only) {
+  const auto& waits = slab_.records.waits;
+  for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
+    if (wants(only, wait->tid)) waits_.add(numbers_.add(wait->tid), *wait);
   }
-  for (const model::Sums& sums : slab.records.sums) {
-    if (wants(only, sums.head.tid) && time(sums.head.h.ts) >= slab.from &&
+  for (const model::Sums& sums : slab_.records.sums) {
+    if (wants(only, sums.head.tid) && time(sums.head.h.ts) >= slab_.from &&
         sums.head.from_ns < sums.head.h.ts)
-      records[sums.head.tid].sums.push_back(&sums);
+      sums_.add(numbers_.add(sums.head.tid), sums);
   }
-  for (const auto& [tid, next] : slab.later.threads) {
-    if (wants(only, tid)) records.try_emplace(tid);
+  for (const auto& [tid, next] : slab_.later.threads) {
+    if (wants(only, tid)) numbers_.add(tid);
   }
-  std::vector<Piece> room;  // used again for each thread
-  for (auto& [tid, of_thread] : records) {
-    const auto known = slab.later.threads.find(tid);
-    const NextOfThread* later = known == slab.later.threads.end() ? nullptr : &known->second;
-    auto& waits = of_thread.waits;
-    std::reverse(waits.begin(), waits.end());
-    if (!std::is_sorted(waits.begin(), waits.end(), ends_later))
-      std::stable_sort(waits.begin(), waits.end(), ends_later);
-    Stays stays(later, room);
-    const auto inside = std::find_if(waits.begin(), waits.end(), [&](const wst_wait* wait) {
-      return time(wait->h.ts) < slab.from;
-    });
-    std::for_each(waits.begin(), inside, [&](const wst_wait* wait) { stays.add(*wait); });
-    NextOfThread next = stays.next();
-    std::for_each(inside, waits.end(), [&](const wst_wait* wait) { stays.add(*wait); });
-    auto pieces = stays.take();
-    const auto sums = by_time(std::move(of_thread.sums), later);
-    if (!sums.empty()) {
-      next.sums = *sums.front();
-      pieces_of_sums(sums, summed_, mixes_, room);
-      pieces = overlay(pieces, room);
-    }
-    next_.threads[tid] = std::move(next);
-    threads_[tid] = std::move(pieces);
+  threads_.resize(numbers_.size());
+  waits_.group(numbers_.size());
+  sums_.group(numbers_.size());
+  next_.threads.reserve(numbers_.size());
+  for (std::uint32_t number = 0; number < threads_.size(); number++) {
+    sort_if_need_be(waits_.of(number), ends_later);
+    sort_if_need_be(sums_.of(number), ends_earlier);
+    const Tid tid = numbers_.keys()[number];
+    next_.threads[tid] = next_of(number, known_after(tid));
   }
+}
+
+NextOfThread Timeline::next_of(std::uint32_t number, const NextOfThread* later) {
+  const auto all = waits_.of(number);
+  const auto end = std::partition_point(
+      all.begin(), all.end(), [&](const wst_wait* wait) { return time(wait->h.ts) >= slab_.from; });
+  const auto waits = all.first(static_cast<std::size_t>(end - all.begin()));
+  const std::size_t first = far_enough(waits);
+  Stays stays(first == 0 ? later : nullptr, nullptr);
+  for (const wst_wait* wait : waits.subspan(first)) stays.add(*wait);
+  NextOfThread next = stays.next();
+  if (const model::Sums* sums = first_sums(sums_.of(number), later)) next.sums = *sums;
+  return next;
 }
 
 /// At each instant the first slice to end after it counts, if it had begun.
@@ -158,25 +168,31 @@ void Timeline::add_pollsets(const Slab& slab) {
                    });
 }
 
-std::span<const Piece> Timeline::thread(model::Tid tid) const {
-  const auto it = threads_.find(tid);
-  if (it == threads_.end()) return {};
-  return it->second;
+Segments* Timeline::segments(Tid tid) const {
+  const std::uint32_t number = numbers_.find(tid);
+  if (number == Numbering::kNone) return nullptr;
+  auto& segments = threads_[number];
+  if (!segments)
+    segments = std::make_unique<Segments>(waits_.of(number), sums_.of(number), known_after(tid));
+  return segments.get();
 }
 
-const Piece* Timeline::before(model::Tid tid, TimeNs t) const {
-  const auto pieces = thread(tid);
-  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
-                                   [](const Piece& p, TimeNs at) { return p.at.hi < at; });
-  if (it == pieces.end() || it->at.lo >= t) return nullptr;
-  return &*it;
+std::vector<Piece> Timeline::thread(Tid tid) const {
+  std::vector<Piece> pieces;
+  constexpr Interval kAlways{std::numeric_limits<TimeNs>::min(),
+                             std::numeric_limits<TimeNs>::max()};
+  each(tid, kAlways, [&](const Piece& piece) { pieces.push_back(piece); });
+  return pieces;
 }
 
-TimeNs Timeline::covered_until(model::Tid tid, TimeNs t) const {
-  const auto pieces = thread(tid);
-  const auto it = std::lower_bound(pieces.begin(), pieces.end(), t,
-                                   [](const Piece& p, TimeNs at) { return p.at.hi <= at; });
-  return it == pieces.begin() ? 0 : std::prev(it)->at.hi;
+const Piece* Timeline::before(Tid tid, TimeNs t) const {
+  Segments* of = segments(tid);
+  return of ? of->before(t, store_) : nullptr;
+}
+
+TimeNs Timeline::covered_until(Tid tid, TimeNs t) const {
+  Segments* of = segments(tid);
+  return of ? of->covered_until(t, store_) : 0;
 }
 
 std::vector<Queue> Timeline::queues(const wst_wait& wait, Interval at) const {

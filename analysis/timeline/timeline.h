@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,40 +11,11 @@
 
 #include "model/recording.h"
 #include "timeline/later.h"
+#include "timeline/numbering.h"
+#include "timeline/piece.h"
+#include "timeline/segments.h"
 
 namespace whystall::timeline {
-
-enum class State { kRunning, kRunnable, kBlocked, kMixed };
-
-/// What was added up in a stretch of time, where only totals are known.
-struct Share {
-  const wst_wait* wait;  // call, object and waker; its times mean nothing
-  model::DurationNs blocked;
-  model::DurationNs runnable;
-};
-
-/// The rest of `length` was on the CPU. The shares never exceed it.
-struct Mix {
-  model::DurationNs length = 0;
-  std::vector<Share> shares;
-};
-
-/// A piece of a thread's life in one state. `wait` is the record that tells of it: for a run, the
-/// stay off the CPU that followed. Logical waits (merged re-waits on the same object) are one
-/// blocked piece whose record is the last one, the one with the wake-up that counts; the last one's
-/// own time is a piece by itself, and not merged. In a mixed piece the order of the states is not
-/// known, only how much there was of each in `mix`, of which the piece is a part.
-struct Piece {
-  model::Interval at;
-  State state;
-  const wst_wait* wait;
-  bool merged = false;
-  bool faulted =
-      false;  // a major page fault of the thread ended between this wait and its next one
-  const wst_wait* leads_to = nullptr;  // of a runnable one: the sleep that it went on to at once
-  const Mix* mix = nullptr;
-  model::TimeNs mix_begin = 0;  // where all of the mix would begin, were nothing known in between
-};
 
 /// Who ran on a CPU; slices of one CPU, by time.
 struct Slice {
@@ -73,13 +44,23 @@ struct Slab {
 
 /// Threads' pieces, sorted and without overlap; what is not covered was not recorded. Of a slab,
 /// what it tells of the time outside of it means nothing.
+///
+/// Of the many threads of a host, few are asked for: and of those not for all time: pieces are made
+/// when they first are. So no two threads of this program may ask at the same time.
 class Timeline {
  public:
+  /// The recording must outlive it.
   explicit Timeline(const model::Recording& recording);
   /// `only`, if it is not null: of no other threads.
   explicit Timeline(const Slab& slab, const std::unordered_set<model::Tid>* only = nullptr);
 
-  std::span<const Piece> thread(model::Tid tid) const;
+  /// All of them.
+  std::vector<Piece> thread(model::Tid tid) const;
+  /// Calls `visit` for those that touch `at`, by time.
+  template <typename Visit>
+  void each(model::Tid tid, model::Interval at, Visit visit) const {
+    if (Segments* of = segments(tid)) of->each(at, store_, visit);
+  }
 
   /// The piece that holds the instant just before `t`; null when none is recorded there.
   const Piece* before(model::Tid tid, model::TimeNs t) const;
@@ -104,15 +85,21 @@ class Timeline {
   Timeline& operator=(const Timeline&) = delete;
 
  private:
-  void add_threads(const Slab& slab, const std::unordered_set<model::Tid>* only);
+  void add_threads(const std::unordered_set<model::Tid>* only);
   void add_slices(const Slab& slab);
   void add_moves(const Slab& slab);
   void add_pollsets(const Slab& slab);
+  const NextOfThread* known_after(model::Tid tid) const;
+  NextOfThread next_of(std::uint32_t number, const NextOfThread* later);
+  Segments* segments(model::Tid tid) const;
 
-  std::unordered_map<model::Tid, std::vector<Piece>> threads_;
+  Slab slab_;
+  Numbering numbers_;          // of threads
+  Grouped<wst_wait> waits_;    // the last to end first
+  Grouped<model::Sums> sums_;  // by time
+  mutable std::vector<std::unique_ptr<Segments>> threads_;
+  mutable Store store_;
   std::vector<const wst_migrate*> moves_;  // by thread and time
-  std::deque<wst_wait> summed_;            // what the pieces of sums refer to
-  std::deque<Mix> mixes_;
   std::unordered_map<std::uint32_t, std::vector<Slice>> slices_;
   std::vector<const wst_pollset*> pollsets_;  // by thread and wait
   Later next_;

@@ -118,12 +118,14 @@ bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
          {.tid = wait.tid, .pid = wait.tgid});
     return true;
   }
-  if (is_metadata(wait.nr)) {
+  // Opening anything else waits for whom it connects to.
+  const bool on_files = wait.file_kind == WST_FILE_NONE || wait.file_kind == WST_FILE_REGULAR ||
+                        wait.file_kind == WST_FILE_DIRECTORY;
+  if (is_metadata(wait.nr) && on_files) {
     const bool by_daemon = woken_by_task(wait) && !is_uninterruptible(wait);
     const bool by_network = (wait.flags & WST_WAIT_WOKEN) &&
                             (wait.waker_context == WST_CTX_SOFTIRQ || is_kernel(wait.waker_tid));
     if (!counted && !by_daemon && !by_network) return false;
-    // Which name it was is not told by the descriptor, except of an open one.
     emit(at, Cause::kStorageMetadata,
          counted ? confidence_ : worse(confidence_, Confidence::kLikely), {.file = key});
     return true;

@@ -35,14 +35,11 @@ Releasers::Releasers(const model::Recording& recording, const timeline::Timeline
 }
 
 void Releasers::add_busy(model::Tid tid, Interval at, std::vector<Part>& busy) const {
-  const auto pieces = timeline_.thread(tid);
-  auto piece = std::lower_bound(pieces.begin(), pieces.end(), at.lo,
-                                [](const Piece& p, TimeNs t) { return p.at.hi <= t; });
   const auto& polls = polling_.times(tid);
-  for (; piece != pieces.end() && piece->at.lo < at.hi; ++piece) {
-    if (!is_at_work(*piece)) continue;
-    Interval part{std::max(piece->at.lo, at.lo), std::min(piece->at.hi, at.hi)};
-    if (piece->state == State::kRunning) {
+  timeline_.each(tid, at, [&](const Piece& piece) {
+    if (!is_at_work(piece)) return;
+    Interval part{std::max(piece.at.lo, at.lo), std::min(piece.at.hi, at.hi)};
+    if (piece.state == State::kRunning) {
       for (const Interval& poll : polls) {
         if (poll.hi <= part.lo || poll.lo >= part.hi) continue;
         if (poll.lo > part.lo) busy.push_back({{part.lo, poll.lo}, tid});
@@ -50,7 +47,7 @@ void Releasers::add_busy(model::Tid tid, Interval at, std::vector<Part>& busy) c
       }
     }
     if (part.length() > 0) busy.push_back({part, tid});
-  }
+  });
 }
 
 std::vector<Releasers::Part> Releasers::of(model::Pid pid, model::Tid waiting, Interval at) const {

@@ -72,11 +72,7 @@ TimeNs Walker::within_one_call(Tid tid, const Piece& piece, Interval at, Edge ed
 
 void Walker::step(Tid tid, const Piece& piece, Interval at, Edge edge) {
   model::Hop& hop = chain_.back();
-  // As the records have it: parts of a gap that are walked one by one must tell the same.
-  const bool whole = piece.at.length() > 0 && !piece.merged;
-  hop = {hop.tid, -1, WST_FILE_NONE, whole ? piece.at : at, 0};
-  if (piece.merged)
-    hop.at = {static_cast<TimeNs>(piece.wait->out_ns), static_cast<TimeNs>(piece.wait->h.ts)};
+  hop = {hop.tid, -1, WST_FILE_NONE, at, 0};
   switch (piece.state) {
     case State::kRunning:
       return running(tid, at, edge);

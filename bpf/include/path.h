@@ -34,7 +34,13 @@ struct file_key {
 	__u32 generation;
 };
 
-/* Files whose path is already in the recording. */
+enum known_path {
+	KNOWN_WHILE_LOOKED_UP = 1,
+	KNOWN_WHILE_OPEN = 2,
+};
+
+/* Files whose path is already in the recording: enum known_path. One that was told while it was
+ * looked up is told again when it is waited for, since it may have been deleted meanwhile. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -89,16 +95,16 @@ static long path_step(__u32 index, void *unused)
 }
 
 /* The path of what `key` names, at `path`, a struct path in the kernel's memory. */
-static __always_inline void emit_file(const struct path *path, const struct file_key *key,
+static __always_inline void emit_file(const struct path *path, const struct file_key *key, __u8 how,
 				      __u64 now)
 {
 	__u32 zero = 0;
 	struct path_walk *w = bpf_map_lookup_elem(&path_walks, &zero);
 	struct inode *inode = BPF_CORE_READ(path, dentry, d_inode);
 	__u64 used, size;
-	__u8 one = 1;
+	__u8 *known = bpf_map_lookup_elem(&known_files, key);
 
-	if (!w)
+	if (!w || (known && *known >= how))
 		return;
 	w->dentry = BPF_CORE_READ(path, dentry);
 	w->vfsmount = BPF_CORE_READ(path, mnt);
@@ -126,7 +132,7 @@ static __always_inline void emit_file(const struct path *path, const struct file
 		count_loss(WST_LOST_FILE, now);
 		return;
 	}
-	bpf_map_update_elem(&known_files, key, &one, BPF_ANY);
+	bpf_map_update_elem(&known_files, key, &how, BPF_ANY);
 }
 
 #endif

@@ -192,17 +192,27 @@ static __always_inline void forget_file(struct task_ctx *t)
 	t->pos = 0;
 }
 
+#define MODE_TYPE 0170000
+#define MODE_FIFO 0010000
+#define MODE_DIRECTORY 0040000
+#define MODE_REGULAR 0100000
+
 /* How far the look-up of a name has come: a directory, or what the name stands for. */
 __weak int wst_identify_place(__u64 path, struct task_ctx *t)
 {
 	struct inode *inode = BPF_CORE_READ((struct path *)path, dentry, d_inode);
+	__u32 type;
 
 	if (!t || !inode)
 		return 0;
 	t->ino = BPF_CORE_READ(inode, i_ino);
 	t->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	t->generation = BPF_CORE_READ(inode, i_generation);
-	t->file_kind = WST_FILE_DIRECTORY;
+	type = BPF_CORE_READ(inode, i_mode) & MODE_TYPE;
+	t->file_kind = type == MODE_DIRECTORY ? WST_FILE_DIRECTORY
+		       : type == MODE_REGULAR ? WST_FILE_REGULAR
+		       : type == MODE_FIFO    ? WST_FILE_PIPE
+					      : WST_FILE_OTHER;
 	return 0;
 }
 

@@ -34,8 +34,8 @@ class FileSource : public ::testing::Test {
   }
 
   /// Steps of 10 ms: a gap while the main thread waits for a worker, which reads a file. Each
-  /// chunk holds a few; `length` steps.
-  void write(TimeNs length) {
+  /// chunk holds a few; `length` steps, the first ones without a call of the driver.
+  void write(TimeNs length, TimeNs without_calls = 0) {
     auto writer = recording::Writer::create(path_);
     ASSERT_TRUE(writer.ok());
     ASSERT_TRUE(writer->add_meta(R"({"start_ns":1000000,"api_complete":true})").ok());
@@ -62,7 +62,9 @@ class FileSource : public ::testing::Test {
       const auto recording = b.build();
       for (const wst_wait& wait : recording.waits) add(*writer, wait);
       for (const wst_slice& slice : recording.slices) add(*writer, slice);
-      for (const wst_api& call : recording.api) add(*writer, call);
+      for (const wst_api& call : recording.api) {
+        if (step >= without_calls) add(*writer, call);
+      }
       if (step % 5 == 4) {
         ASSERT_TRUE(writer->flush().ok());
       }
@@ -74,20 +76,39 @@ class FileSource : public ::testing::Test {
 };
 
 TEST_F(FileSource, ReadInSlabsAndReadAtOnceAreOneAnswer) {
-  write(400);
-  const auto recording = load_recording(path_);
-  ASSERT_TRUE(recording.ok());
-  const std::string whole = output::render_json(ledger::diagnose(recording.value()));
-  EXPECT_NE(whole.find("storage.read"), std::string::npos);
-  EXPECT_NE(whole.find("\"other\""), std::string::npos) << "a name that only slices tell";
-  for (const std::uint64_t bytes : {1'000u, 20'000u, 100'000u}) {
-    auto source = open_source(path_, {kMaxMemory, bytes});
+  for (const TimeNs without_calls : {0, 150}) {
+    write(400, without_calls);
+    const auto recording = load_recording(path_);
+    ASSERT_TRUE(recording.ok());
+    const std::string whole = output::render_json(ledger::diagnose(recording.value()));
+    EXPECT_NE(whole.find("storage.read"), std::string::npos);
+    EXPECT_NE(whole.find("\"other\""), std::string::npos) << "a name that only slices tell";
+    for (const std::uint64_t bytes : {1'000u, 20'000u, 100'000u}) {
+      for (const std::uint64_t of_callers : {0u, 1u << 20}) {
+        auto source = open_source(path_, {kMaxMemory, bytes, of_callers});
+        ASSERT_TRUE(source.ok());
+        EXPECT_GT((*source)->slabs().size(), 1u);
+        EXPECT_TRUE((*source)->whole().waits.empty());
+        const auto found = ledger::diagnose(**source);
+        ASSERT_TRUE(found.ok());
+        EXPECT_EQ(output::render_json(found.value()), whole) << bytes << " " << of_callers;
+      }
+    }
+  }
+}
+
+TEST_F(FileSource, TheStatesOfThreadsThatCallTheDriverAreKept) {
+  for (const TimeNs without_calls : {0, 150}) {
+    write(400, without_calls);
+    auto source = open_source(path_, {kMaxMemory, 1'000});
     ASSERT_TRUE(source.ok());
-    EXPECT_GT((*source)->slabs().size(), 1u);
-    EXPECT_TRUE((*source)->whole().waits.empty());
-    const auto found = ledger::diagnose(**source);
-    ASSERT_TRUE(found.ok());
-    EXPECT_EQ(output::render_json(found.value()), whole) << bytes;
+    const auto callers = (*source)->take_callers();
+    ASSERT_TRUE(callers);
+    EXPECT_EQ(callers->waits.size(), 400u);
+    for (const wst_wait& wait : callers->waits) ASSERT_EQ(wait.tid, kMain);
+    source = open_source(path_, {kMaxMemory, 1'000, 10'000});
+    ASSERT_TRUE(source.ok());
+    EXPECT_FALSE((*source)->take_callers()) << "they take more than 10,000 bytes";
   }
 }
 

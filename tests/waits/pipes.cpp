@@ -125,7 +125,7 @@ void add_pipes(std::vector<Kind>& kinds) {
                    },
                    write_byte, woken_by_pipe});
   kinds.push_back(
-      {"open of a fifo", SYS_openat, "", Waker::kThread,
+      {"open of a fifo", SYS_openat, "pipe", Waker::kThread,
        [] {
          unlink(fifo_path().c_str());
          must("mkfifo", mkfifo(fifo_path().c_str(), 0600));

@@ -46,7 +46,7 @@ void add_slow_files(std::vector<Kind>& kinds, const std::string& directory) {
                      must("preadv", preadv(fd, &part, 1, 4096));
                    },
                    nullptr, [] { return Facts{.position = 4096}; }});
-  kinds.push_back({"page fault of a cold file", -1, "", Waker::kAny,
+  kinds.push_back({"page fault of a cold file", -1, "regular", Waker::kAny,
                    [path] {
                      open_cold(path);
                      void* at = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0);

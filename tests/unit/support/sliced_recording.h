@@ -16,9 +16,9 @@ namespace whystall::testing {
 /// and a slab holds no more than it must.
 class SlicedRecording final : public load::Source {
  public:
-  /// Cut at these times.
-  SlicedRecording(model::Recording all, std::vector<model::TimeNs> cuts)
-      : all_(std::move(all)), begins_(std::move(cuts)) {
+  /// Cut at these times. `keeps_callers`: see take_callers().
+  SlicedRecording(model::Recording all, std::vector<model::TimeNs> cuts, bool keeps_callers = false)
+      : all_(std::move(all)), begins_(std::move(cuts)), keeps_callers_(keeps_callers) {
     begins_.push_back(std::numeric_limits<model::TimeNs>::min());
     std::sort(begins_.begin(), begins_.end());
     begins_.erase(std::unique(begins_.begin(), begins_.end()), begins_.end());
@@ -43,6 +43,20 @@ class SlicedRecording final : public load::Source {
 
   const model::Recording& whole() const override { return whole_; }
   std::span<const model::TimeNs> slabs() const override { return begins_; }
+  std::unique_ptr<const model::Recording> take_callers() override {
+    if (!keeps_callers_) return nullptr;
+    auto callers = std::make_unique<model::Recording>();
+    const auto calls = [&](model::Tid tid) {
+      return std::any_of(all_.api.begin(), all_.api.end(),
+                         [&](const wst_api& call) { return call.tid == tid; });
+    };
+    std::copy_if(all_.waits.begin(), all_.waits.end(), std::back_inserter(callers->waits),
+                 [&](const wst_wait& w) { return calls(w.tid) || (w.flags & WST_WAIT_BORN) != 0; });
+    std::copy_if(all_.sums.begin(), all_.sums.end(), std::back_inserter(callers->sums),
+                 [&](const model::Sums& sums) { return calls(sums.head.tid); });
+    callers->migrations = all_.migrations;
+    return callers;
+  }
   Result<const model::Recording*> states(std::size_t slab, model::DurationNs before_ns,
                                          const std::unordered_set<model::Tid>* only) override {
     const bool first = slab == 0, last = slab + 1 == begins_.size();
@@ -75,6 +89,7 @@ class SlicedRecording final : public load::Source {
  private:
   model::Recording all_, whole_, slab_;
   std::vector<model::TimeNs> begins_;
+  bool keeps_callers_;
 };
 
 }  // namespace whystall::testing

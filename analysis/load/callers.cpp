@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/callers.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "load/believable.h"
+#include "load/loader.h"
+
+namespace whystall::load {
+
+namespace {
+
+using model::Tid;
+using model::TimeNs;
+
+/// A vector that has just grown holds its records twice.
+constexpr std::uint64_t kVectorFactor = 2;
+/// Of a node of a map, beside what it holds.
+constexpr std::uint64_t kNodeBytes = 64;
+
+}  // namespace
+
+bool Callers::wants(Tid tid) {
+  const auto [entry, fresh] = threads_.try_emplace(tid);
+  if (fresh) took(sizeof *entry + kNodeBytes);
+  if (gone_) return false;
+  Thread& thread = entry->second;
+  if (thread.calls && !thread.late) return true;
+  thread.passed = true;
+  return false;
+}
+
+void Callers::add(const wst_wait& wait) {
+  if (gone_) return;
+  if (wants(wait.tid) || (!gone_ && (wait.flags & WST_WAIT_BORN))) keep(wait);
+}
+
+void Callers::add(const model::Sums& sums) {
+  if (!gone_ && wants(sums.head.tid)) keep(sums);
+}
+
+void Callers::add(const wst_migrate& move) {
+  if (gone_) return;
+  kept_->migrations.push_back(move);
+  took(kVectorFactor * sizeof move);
+}
+
+void Callers::keep(const wst_wait& wait) {
+  kept_->waits.push_back(wait);
+  took(kVectorFactor * sizeof wait);
+}
+
+void Callers::keep(const model::Sums& sums) {
+  kept_->sums.push_back(sums);
+  took(kVectorFactor * sizeof sums + sums.entries.size() * sizeof(wst_sum) + kNodeBytes);
+}
+
+void Callers::see_call(Tid tid) {
+  if (gone_) return;
+  const auto [entry, fresh] = threads_.try_emplace(tid);
+  if (fresh) took(sizeof *entry + kNodeBytes);
+  if (gone_) return;
+  Thread& thread = entry->second;
+  if (thread.calls) return;
+  thread.calls = true;
+  any_late_ |= thread.late = thread.passed;
+}
+
+void Callers::end_chunk(std::uint64_t at, std::uint64_t room) {
+  if (!gone_ && bytes_ > room) give_up();
+  if (!any_late_) return;
+  any_late_ = false;
+  any_missed_ = true;
+  missed_until_ = at;
+  for (auto& [tid, thread] : threads_) {
+    if (!std::exchange(thread.late, false)) continue;
+    thread.missed_until = at;
+  }
+}
+
+void Callers::take_missed(const recording::Chunk& chunk) {
+  const auto missed = [&](Tid tid) {
+    const auto found = threads_.find(tid);
+    return found != threads_.end() && found->second.calls && found->second.passed &&
+           chunk.at <= found->second.missed_until;
+  };
+  model::Sums sums;
+  recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
+    const auto kind = copy_record<wst_hdr>(bytes).kind;
+    if (gone_ || (kind != WST_WAIT && kind != WST_SUMS) || !fits(kind, bytes)) return;
+    if (kind == WST_WAIT) {
+      const auto wait = copy_record<wst_wait>(bytes);
+      // Births were kept.
+      if (missed(wait.tid) && !(wait.flags & WST_WAIT_BORN)) keep(wait);
+    } else if (missed(copy_record<wst_sums>(bytes).tid)) {
+      read_sums(sums, bytes);
+      keep(sums);
+    }
+  });
+}
+
+void Callers::took(std::uint64_t bytes) {
+  bytes_ += bytes;
+  if (bytes_ > max_bytes_) give_up();
+}
+
+void Callers::give_up() {
+  gone_ = true;
+  kept_ = nullptr;
+  threads_ = {};
+}
+
+std::unique_ptr<model::Recording> Callers::finish(TimeNs gone_until) {
+  if (gone_) return nullptr;
+  if (gone_until > 0) {
+    const auto gone = [&](const auto& r) { return static_cast<TimeNs>(r.h.ts) <= gone_until; };
+    std::erase_if(kept_->waits, gone);
+    std::erase_if(kept_->migrations, gone);
+    std::erase_if(kept_->sums, [&](const model::Sums& sums) { return gone(sums.head); });
+  }
+  gone_ = true;
+  return std::move(kept_);
+}
+
+}  // namespace whystall::load
