@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,8 +13,13 @@ namespace whystall::load {
 /// Copies a record whose tail may be missing (older writer) or longer than known (newer writer).
 template <typename Record>
 Record copy_record(std::span<const std::byte> bytes) {
+  if (bytes.size() >= sizeof(Record)) {  // most are; of a size that the compiler knows
+    Record record;
+    std::memcpy(static_cast<void*>(&record), bytes.data(), sizeof record);
+    return record;
+  }
   Record record{};
-  std::memcpy(static_cast<void*>(&record), bytes.data(), std::min(bytes.size(), sizeof record));
+  std::memcpy(static_cast<void*>(&record), bytes.data(), bytes.size());
   return record;
 }
 

@@ -2,6 +2,7 @@
 #include "load/file_source.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -126,6 +127,21 @@ class InFile final : public Source {
   }
 
  private:
+  /// The first ones of a slab are mostly the last ones of the slab before it too, which is asked
+  /// for next. Null: it has changed.
+  const recording::Chunk* chunk(const Place& place, std::size_t nth_of_slab) {
+    for (const recording::Chunk& kept : kept_chunks_) {
+      if (kept.at == place.at) return &kept;
+    }
+    constexpr std::size_t kMostBytes = std::size_t{2} << 20;
+    recording::Chunk& to = nth_of_slab < kept_chunks_.size() ? kept_chunks_[nth_of_slab] : chunk_;
+    to.at = 0;
+    if (!reader_.read_again(place.at, to)) return nullptr;
+    if (&to == &chunk_ || to.bytes.size() <= kMostBytes) return &to;
+    chunk_ = std::exchange(to, {});
+    return &chunk_;
+  }
+
   bool add(std::span<const std::byte> bytes, TimeNs lo, TimeNs hi,
            const std::unordered_set<model::Tid>* only) {
     wst_hdr header;
@@ -178,6 +194,7 @@ class InFile final : public Source {
   Recording slab_;
   std::vector<model::Sums> spare_sums_;
   recording::Chunk chunk_;
+  std::array<recording::Chunk, 3> kept_chunks_;
 };
 
 }  // namespace

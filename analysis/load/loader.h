@@ -103,11 +103,9 @@ void read_sums(model::Sums& sums, std::span<const std::byte> bytes);
 template <typename Record>
 bool append_if_fits(std::vector<Record>& records, std::span<const std::byte> bytes,
                     std::size_t least = sizeof(Record)) {
-  if (bytes.size() < least) return false;
+  if (!fits<Record>(bytes, least)) return false;
   records.push_back(copy_record<Record>(bytes));
-  if (believable(records.back())) return true;
-  records.pop_back();
-  return false;
+  return true;
 }
 
 Error too_much_memory(const std::string& path, std::uint64_t max_memory);
