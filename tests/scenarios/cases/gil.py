@@ -6,4 +6,5 @@ from harness.case import Case, Fault, Part
 # kernel must last longer than those after the launch.
 CASE = Case("gil", "Python: another thread computes in the interpreter and lets go of its lock only when asked",
             [Part("gil", 1, elsewhere=True)], [Fault("lock.gil", things.lock_held_by("holder_tid"))], program="pyloop.py",
-            kernel_ms=20)
+            kernel_ms=20,
+            unmet="the thread that waits runs a little between its waits, more when others disturb it")
