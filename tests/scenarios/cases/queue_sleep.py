@@ -5,4 +5,4 @@ from harness.case import Case, Fault, Part
 CASE = Case("queue-sleep", "the main thread takes from a queue of a thread that sleeps",
             [Part("queue/sleep", 10), Part("queue/sleep", 10, elsewhere=True, decoy=True)],
             [Fault("wait.sleep", things.threads("thread_tid"), chain="thread")],
-            decoys=[things.threads("decoy_thread_tid")])
+            decoys=[things.threads("decoy_thread_tid")], long_only=True)

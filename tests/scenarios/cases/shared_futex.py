@@ -4,4 +4,4 @@ from harness.case import Case, Fault, Part
 
 CASE = Case("shared-futex", "a worker process, asked by a futex in shared memory, reads a cold file",
             [Part("futex/read", folder="path")], [Fault("storage.read", things.file, chain="worker")],
-            delays={"read": "10ms"})
+            delays={"read": "10ms"}, long_only=True)

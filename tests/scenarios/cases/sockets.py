@@ -4,4 +4,4 @@ from harness.case import Case, Fault, Part
 
 CASE = Case("socket", "a worker process, asked by a unix socket, reads a cold file",
             [Part("socket/read", folder="path")], [Fault("storage.read", things.file, chain="worker")],
-            delays={"read": "10ms"})
+            delays={"read": "10ms"}, long_only=True)

@@ -52,6 +52,7 @@ class Case:
     decoys: list = field(default_factory=list)  # things
     uneven: float = 0                  # the fault is no step's own, so steps differ: the seconds that it takes to see enough
     hang: bool = False                 # no step ends: the whole time is one stall
+    long_only: bool = False            # like another one, by another way: not in the short form
     unmet: str = ""                    # why its bars are known not to be met yet: it is measured and told, but fails nothing
     no_demand: bool = False            # the fault is that nothing was asked for, which is no stall
 
