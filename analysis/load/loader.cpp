@@ -136,6 +136,7 @@ void Loader::add_file(std::span<const std::byte> bytes) {
 void read_sums(model::Sums& sums, std::span<const std::byte> bytes) {
   sums.head = copy_record<wst_sums>(bytes);
   sums.entries.resize(sums.head.count);
+  if (sums.entries.empty()) return;
   std::memcpy(static_cast<void*>(sums.entries.data()), bytes.data() + sizeof(wst_sums),
               sums.entries.size() * sizeof(wst_sum));
 }
