@@ -28,16 +28,6 @@ TimeNs seen_at(const wst_api& call) {
   return call.call == WST_API_SUBMIT ? last_of(call) : time_of(call);
 }
 
-bool in_driver(const model::Meta& meta, const wst_sample& sample) {
-  for (const model::TargetProcess& process : meta.device_processes) {
-    if (process.pid != sample.tgid) continue;
-    for (const auto& [lo, hi] : process.driver_code) {
-      if (sample.ip >= lo && sample.ip < hi) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording) {
@@ -51,7 +41,8 @@ std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording)
   }
   for (const wst_sample& sample : recording.samples) {
     const auto of_thread = calls.find(sample.tid);
-    if (of_thread == calls.end() || sample.nr >= 0 || !in_driver(recording.meta, sample)) continue;
+    if (of_thread == calls.end() || sample.nr >= 0 || !model::in_driver(recording.meta, sample))
+      continue;
     const auto at = static_cast<TimeNs>(sample.h.ts);
     const auto next = std::upper_bound(
         of_thread->second.begin(), of_thread->second.end(), at,

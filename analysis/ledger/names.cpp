@@ -203,7 +203,7 @@ std::string Names::file(const model::FileKey& key) const {
 }
 
 std::string Names::fs_type(const model::FileKey& key) const {
-  const auto file = model::find_file(recording_, key);
+  const model::File* file = model::find_file(recording_, key);
   return file ? file->fs_type : "";
 }
 

@@ -8,20 +8,12 @@
 
 #include "load/believable.h"
 #include "load/loader.h"
+#include "load/memory.h"
 
 namespace whystall::load {
 
-namespace {
-
 using model::Tid;
 using model::TimeNs;
-
-/// A vector that has just grown holds its records twice.
-constexpr std::uint64_t kVectorFactor = 2;
-/// Of a node of a map, beside what it holds.
-constexpr std::uint64_t kNodeBytes = 64;
-
-}  // namespace
 
 bool Callers::wants(Tid tid) {
   const auto [entry, fresh] = threads_.try_emplace(tid);

@@ -21,8 +21,7 @@ constexpr TimeNs kFirst = std::numeric_limits<TimeNs>::min();
 constexpr TimeNs kLast = std::numeric_limits<TimeNs>::max();
 
 bool is_state(std::uint8_t kind) {
-  return kind == WST_WAIT || kind == WST_SUMS || kind == WST_SLICE || kind == WST_MIGRATE ||
-         kind == WST_POLLSET;
+  return kind == WST_WAIT || kind == WST_SUMS || kind == WST_SLICE || kind == WST_MIGRATE;
 }
 
 /// Where a chunk lies that holds states, how many bytes of them, and of what time.
@@ -113,7 +112,6 @@ class InFile final : public Source {
     slab_.sums.clear();
     slab_.slices.clear();
     slab_.migrations.clear();
-    slab_.pollsets.clear();
     std::uint64_t memory = 0;
     for (const Place& place : places_) {
       if (place.last < lo || place.first >= hi) continue;
@@ -159,7 +157,7 @@ class InFile final : public Source {
       case WST_MIGRATE:
         return append_if_fits(slab_.migrations, bytes);
       default:
-        return !only && append_if_fits(slab_.pollsets, bytes);
+        return false;  // nothing asks for it
     }
   }
 

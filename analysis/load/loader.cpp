@@ -18,11 +18,6 @@ namespace {
 using model::Recording;
 using model::TimeNs;
 
-/// Of a node of a map, beside what it holds: its links, and what the allocator adds to both.
-constexpr std::uint64_t kNodeBytes = 64;
-/// Of a text, beside its bytes.
-constexpr std::uint64_t kTextBytes = 32;
-
 std::string bounded_text(const char* text, std::size_t bytes) {
   return {text, strnlen(text, bytes)};
 }

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "load/believable.h"
 #include "load/callers.h"
+#include "load/memory.h"
 #include "model/recording.h"
 #include "recording/reader.h"
 
@@ -80,9 +81,6 @@ class Loader {
     records.push_back(copy_record<Record>(bytes));
     add_state_memory(kVectorFactor * sizeof(Record));
   }
-
-  /// A vector that has just grown holds its records twice; later it may have as much room again.
-  static constexpr std::uint64_t kVectorFactor = 2;
 
   model::Recording recording_;
   std::map<model::Tid, std::uint64_t> named_;  // when each task got the name that it has

@@ -71,22 +71,15 @@ void take_shed(model::Meta& meta, const json& list) {
 }
 
 /// What one process has mapped; a hostile recording may list any number.
-void take_mappings(model::Mappings& mappings, const json& piece) {
+void take_mapped_files(model::Meta& meta, const json& piece) {
   constexpr std::size_t kMost = 200'000;
   const auto files = piece.is_object() ? piece.find("files") : piece.end();
   if (!piece.is_object() || files == piece.end() || !files->is_array()) return;
-  const model::Pid pid = pid_of(piece);
   for (const json& file : *files) {
-    if (mappings.files.size() + mappings.code.size() >= kMost) return;
+    if (meta.mapped_files.size() >= kMost) return;
     if (!file.is_object()) continue;
-    const std::string path = file.value("path", "");
-    const auto code = file.find("code");
-    if (code != file.end() && code->is_array() && code->size() == 2 &&
-        (*code)[0].is_number_unsigned() && (*code)[1].is_number_unsigned())
-      mappings.code[{pid, (*code)[0].get<std::uint64_t>()}] = {(*code)[1].get<std::uint64_t>(),
-                                                               path};
-    mappings.files[{file.value("ino", std::uint64_t{0}), file.value("dev", 0u)}] = {
-        path, file.value("fs", "")};
+    meta.mapped_files[{file.value("ino", std::uint64_t{0}), file.value("dev", 0u)}] = {
+        file.value("path", ""), file.value("fs", ""), false, false};
   }
 }
 
@@ -164,7 +157,7 @@ void take(model::Meta& meta, const json& j) {
   if (auto it = j.find("shed"); it != j.end() && it->is_array()) take_shed(meta, *it);
   if (auto it = j.find("sources"); it != j.end() && it->is_array()) take_sources(meta, *it);
   if (auto it = j.find("cost"); it != j.end() && it->is_array()) take_cost(meta, *it);
-  if (auto it = j.find("mappings"); it != j.end()) take_mappings(meta.mappings, *it);
+  if (auto it = j.find("mappings"); it != j.end()) take_mapped_files(meta, *it);
   if (auto it = j.find("nvml"); it != j.end()) take_nvml(meta.nvml, *it);
 }
 

@@ -7,6 +7,7 @@
 
 #include "abi/events.h"
 #include "abi/syscalls.h"
+#include "model/last_wait.h"
 #include "model/time.h"
 
 namespace whystall::model {
@@ -25,21 +26,7 @@ class LastWakes {
   }
   void see(const wst_sums& head, const wst_sum& sum) {
     if (!counts(sum.nr, sum.file_kind, sum.flags, sum.waker_context)) return;
-    wst_wait wait{};
-    wait.h = head.h;
-    wait.tid = head.tid;
-    wait.tgid = head.tgid;
-    wait.out_ns = sum.out_ns;
-    wait.ino = sum.object;
-    wait.dev = sum.dev;
-    wait.nr = sum.nr;
-    wait.flags = sum.flags & ~static_cast<__u32>(WST_WAIT_FUTEX_WORD);
-    wait.file_kind = sum.file_kind;
-    wait.waker_tid = sum.waker_tid;
-    wait.waker_tgid = sum.waker_tgid;
-    wait.waker_nr = sum.waker_nr;
-    wait.waker_context = sum.waker_context;
-    take(wait);
+    take(last_wait(head, sum));
   }
 
   /// In the same call on the same file as `wait`; null: there was none.

@@ -10,8 +10,8 @@
 
 #include "abi/events.h"
 #include "model/expired_waits.h"
+#include "model/file.h"
 #include "model/last_wakes.h"
-#include "model/mappings.h"
 #include "model/nvml.h"
 #include "model/time.h"
 
@@ -31,20 +31,6 @@ struct Task {
 struct Sums {
   wst_sums head;
   std::vector<wst_sum> entries;
-};
-
-struct FileKey {
-  std::uint64_t ino = 0;
-  std::uint32_t dev = 0;
-  std::uint32_t generation = 0;
-  auto operator<=>(const FileKey&) const = default;
-};
-
-struct File {
-  std::string path;
-  std::string fs_type;
-  bool deleted = false;
-  bool truncated = false;
 };
 
 struct TargetProcess {
@@ -95,12 +81,25 @@ struct Meta {
   std::vector<Source> sources;
   double cost_cpu_share = -1;  // of the kernel side, mean of what was measured; < 0: was not
   Nvml nvml;
-  Mappings mappings;
+  /// Files that the targets had mapped when the recording began or ended, by inode and device: a
+  /// mapping does not tell the generation.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, File> mapped_files;
 };
 
 /// Whether a process is whystall, or a part of it.
 inline bool is_whystall(const Meta& meta, Pid pid) {
   return pid != 0 && (pid == meta.whystall_pid || pid == meta.helper_pid);
+}
+
+/// Whether the sampled thread was in its driver's code.
+inline bool in_driver(const Meta& meta, const wst_sample& sample) {
+  for (const TargetProcess& process : meta.device_processes) {
+    if (process.pid != sample.tgid) continue;
+    for (const auto& [lo, hi] : process.driver_code) {
+      if (sample.ip >= lo && sample.ip < hi) return true;
+    }
+  }
+  return false;
 }
 
 /// The process to name first: the one that uses the device, where the given one only launched it.
@@ -155,14 +154,13 @@ struct Recording {
   Interval window() const { return {meta.start_ns, meta.end_ns}; }
 };
 
-/// What is known of a file: what the kernel told, else that a target had it mapped.
-inline std::optional<File> find_file(const Recording& recording, const FileKey& key) {
+/// What is known of a file: what the kernel told, else that a target had it mapped; null: nothing.
+inline const File* find_file(const Recording& recording, const FileKey& key) {
   if (const auto file = recording.files.find(key); file != recording.files.end())
-    return file->second;
-  const auto& mapped = recording.meta.mappings.files;
+    return &file->second;
+  const auto& mapped = recording.meta.mapped_files;
   const auto file = mapped.find({key.ino, key.dev});
-  if (file == mapped.end()) return std::nullopt;
-  return File{file->second.path, file->second.fs_type, false, false};
+  return file == mapped.end() ? nullptr : &file->second;
 }
 
 /// Which of the host's devices a process uses; -1 when that cannot be told: it is told by a host

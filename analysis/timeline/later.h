@@ -36,7 +36,6 @@ struct Later {
   std::unordered_map<model::Tid, NextOfThread> threads;
   std::unordered_map<std::uint32_t, wst_slice> slices;  // by CPU
   std::vector<wst_migrate> moves;                       // within the waits of `threads`
-  std::vector<wst_pollset> pollsets;                    // of the waits of `threads`
 };
 
 }  // namespace whystall::timeline

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "abi/syscalls.h"
+#include "model/system_call.h"
 #include "timeline/pieces.h"
 
 namespace whystall::timeline {
@@ -13,6 +14,7 @@ namespace {
 
 using model::DurationNs;
 using model::Interval;
+using model::is_poll;
 using model::TimeNs;
 
 /// What a wait loop may compute between two waits on the same word and still have made no progress:
@@ -20,17 +22,12 @@ using model::TimeNs;
 constexpr DurationNs kLoopNs = 200'000;
 constexpr DurationNs kRaceNs = 10'000;
 
-bool is_poll(std::int32_t nr) {
-  return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT || nr == WST_NR_PSELECT6 ||
-         nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT || nr == WST_NR_EPOLL_PWAIT2;
-}
-
 /// Whether both wait on the same word or for the same file. A condition has two words, side by
 /// side, which it uses in turn.
 bool on_the_same(const wst_wait& a, const wst_wait& b) {
-  constexpr std::uint64_t kPair = ~std::uint64_t{7};
+  using model::ExpiredWaits;
   if (a.nr != b.nr) return false;
-  if (a.nr == WST_NR_FUTEX) return (a.args[0] & kPair) == (b.args[0] & kPair);
+  if (a.nr == WST_NR_FUTEX) return ExpiredWaits::word_of(a) == ExpiredWaits::word_of(b);
   return is_poll(a.nr) && a.ino != 0 && a.ino == b.ino && a.dev == b.dev;
 }
 

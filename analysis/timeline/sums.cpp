@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/last_wait.h"
 #include "timeline/pieces.h"
 
 namespace whystall::timeline {
@@ -14,37 +15,17 @@ using model::Interval;
 using model::Sums;
 using model::TimeNs;
 
-}  // namespace
-
+/// As far as it lies `within`.
 wst_wait last_wait(const Sums& sums, const wst_sum& sum, Interval within) {
-  auto inside = [&](std::uint64_t ns) {
+  const auto inside = [&](std::uint64_t ns) {
     return static_cast<std::uint64_t>(std::clamp(time(ns), within.lo, within.hi));
   };
-  wst_wait w{};
-  w.h = sums.head.h;
-  w.h.ts = inside(sum.in_ns);
-  w.tid = sums.head.tid;
-  w.tgid = sums.head.tgid;
-  w.out_ns = inside(sum.out_ns);
-  w.wake_ns = inside(sum.wake_ns);
-  w.nr = sum.nr;
-  w.flags =
-      sum.flags & ~static_cast<__u32>(WST_WAIT_QUOTA | WST_WAIT_FUTEX_WORD | WST_WAIT_RUNNING);
-  w.waker_tid = sum.waker_tid;
-  w.waker_tgid = sum.waker_tgid;
-  w.waker_nr = sum.waker_nr;
-  w.waker_context = sum.waker_context;
-  w.waker_vec = sum.waker_vec;
-  w.file_kind = sum.file_kind;
-  w.dev = sum.dev;
-  if (sum.file_kind)
-    w.ino = sum.object;
-  else
-    w.args[0] = sum.object;
-  return w;
+  wst_wait wait = model::last_wait(sums.head, sum);
+  wait.h.ts = inside(wait.h.ts);
+  wait.out_ns = inside(wait.out_ns);
+  wait.wake_ns = inside(wait.wake_ns);
+  return wait;
 }
-
-namespace {
 
 class Builder {
  public:

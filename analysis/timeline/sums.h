@@ -9,9 +9,6 @@
 
 namespace whystall::timeline {
 
-/// The last wait of an entry as a record of its own would have told it, as far as it lies `within`.
-wst_wait last_wait(const model::Sums& sums, const wst_sum& sum, model::Interval within);
-
 /// Pieces for the time that the sums of one thread, by time, cover. The last wait of each entry is
 /// known exactly; where there were earlier ones, the rest is a mixed piece, else a run. What the
 /// pieces refer to is put into `waits` and `mixes`. What was in `pieces` goes.

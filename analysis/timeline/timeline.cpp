@@ -67,7 +67,6 @@ Timeline::Timeline(const Slab& slab, const std::unordered_set<Tid>* only) : slab
   add_threads(only);
   add_slices(slab);
   add_moves(slab);
-  add_pollsets(slab);
 }
 
 const NextOfThread* Timeline::known_after(Tid tid) const {
@@ -151,23 +150,6 @@ void Timeline::add_moves(const Slab& slab) {
   });
 }
 
-void Timeline::add_pollsets(const Slab& slab) {
-  for (const wst_pollset& set : slab.records.pollsets) {
-    if (time(set.h.ts) >= slab.from) pollsets_.push_back(&set);
-  }
-  for (const wst_pollset& set : slab.later.pollsets) pollsets_.push_back(&set);
-  for (const wst_pollset* set : pollsets_) {
-    const auto thread = next_.threads.find(set->tid);
-    if (thread != next_.threads.end() && thread->second.wait &&
-        thread->second.wait->out_ns == set->out_ns)
-      next_.pollsets.push_back(*set);
-  }
-  std::stable_sort(pollsets_.begin(), pollsets_.end(),
-                   [](const wst_pollset* a, const wst_pollset* b) {
-                     return std::pair(a->tid, a->out_ns) < std::pair(b->tid, b->out_ns);
-                   });
-}
-
 Segments* Timeline::segments(Tid tid) const {
   const std::uint32_t number = numbers_.find(tid);
   if (number == Numbering::kNone) return nullptr;
@@ -226,15 +208,6 @@ std::span<const Slice> Timeline::ran_on(std::uint32_t cpu, Interval at) const {
   auto last = first;
   while (last != slices.end() && last->at.lo < at.hi) ++last;
   return {first, last};
-}
-
-const wst_pollset* Timeline::pollset(const wst_wait& wait) const {
-  const auto found = std::lower_bound(
-      pollsets_.begin(), pollsets_.end(), std::pair(wait.tid, wait.out_ns),
-      [](const wst_pollset* s, const auto& key) { return std::pair(s->tid, s->out_ns) < key; });
-  if (found == pollsets_.end() || (*found)->tid != wait.tid || (*found)->out_ns != wait.out_ns)
-    return nullptr;
-  return *found;
 }
 
 }  // namespace whystall::timeline

@@ -74,9 +74,6 @@ class Timeline {
   /// Slices on `cpu` that touch `at`.
   std::span<const Slice> ran_on(std::uint32_t cpu, model::Interval at) const;
 
-  /// What a wait for several files was for; null: not recorded.
-  const wst_pollset* pollset(const wst_wait& wait) const;
-
   /// What the timeline of the slab before this one needs to know of this one. The slabs' `later`
   /// must be the same ones as of this timeline.
   Later take_later() { return std::move(next_); }
@@ -88,7 +85,6 @@ class Timeline {
   void add_threads(const std::unordered_set<model::Tid>* only);
   void add_slices(const Slab& slab);
   void add_moves(const Slab& slab);
-  void add_pollsets(const Slab& slab);
   const NextOfThread* known_after(model::Tid tid) const;
   NextOfThread next_of(std::uint32_t number, const NextOfThread* later);
   Segments* segments(model::Tid tid) const;
@@ -101,7 +97,6 @@ class Timeline {
   mutable Store store_;
   std::vector<const wst_migrate*> moves_;  // by thread and time
   std::unordered_map<std::uint32_t, std::vector<Slice>> slices_;
-  std::vector<const wst_pollset*> pollsets_;  // by thread and wait
   Later next_;
 };
 

@@ -20,9 +20,6 @@ using timeline::State;
 
 namespace {
 
-/// The softirq in which the network's packets arrive.
-constexpr std::uint8_t kNetReceive = 3;
-
 /// The ways to be blocked that a kernel lock is not among: they wait for somebody by design.
 bool waits_by_design(std::int32_t nr) {
   switch (nr) {
@@ -103,9 +100,11 @@ void Walker::stopped(const wst_wait& wait, Interval at) {
 /// as I/O; on a served file system also when it did not. Anything else inside such a call is a lock
 /// of the kernel or memory, and naming the file would be wrong. False: it is none of these.
 bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
+  const bool reads = is_file_read(wait.nr), writes = is_file_write(wait.nr);
+  if (!reads && !writes && !is_metadata(wait.nr) && wait.nr >= 0 && !faulted) return false;
   const bool counted = (wait.flags & WST_WAIT_IOWAIT) != 0;
   const model::FileKey key{wait.ino, wait.dev, wait.generation};
-  const auto file = model::find_file(recording_, key);
+  const model::File* file = model::find_file(recording_, key);
   // What was touched, and not the address space, which another thread may hold.
   if ((wait.flags & WST_WAIT_FAULT) && (counted || (file && is_served(file->fs_type)))) {
     const Confidence sure = counted && file ? confidence_ : worse(confidence_, Confidence::kLikely);
@@ -130,14 +129,12 @@ bool Walker::for_a_file(const wst_wait& wait, bool faulted, Interval at) {
          counted ? confidence_ : worse(confidence_, Confidence::kLikely), {.file = key});
     return true;
   }
-  const bool reads = is_file_read(wait.nr);
-  if (!reads && !is_file_write(wait.nr)) return false;
+  if (!reads && !writes) return false;
   if (wait.file_kind != WST_FILE_REGULAR && wait.file_kind != WST_FILE_BLOCK) return false;
   if (wait.flags & WST_WAIT_NO_FILE) return false;
-  const bool named = file.has_value();
-  Confidence confidence = named ? confidence_ : worse(confidence_, Confidence::kLikely);
+  Confidence confidence = file ? confidence_ : worse(confidence_, Confidence::kLikely);
   if (!counted) {
-    const bool served = named && !reads_and_sends(wait.nr) && is_served(file->fs_type);
+    const bool served = file && !reads_and_sends(wait.nr) && is_served(file->fs_type);
     // What a journal's thread or a device ends is the device's time.
     const bool synced =
         is_file_sync(wait.nr) && !(woken_by_task(wait) && !is_kernel(wait.waker_tid));
@@ -183,8 +180,7 @@ void Walker::asked_for_interpreter(const wst_wait& wait, Interval at) {
 
 /// A device's interrupt ended it, or a packet.
 void Walker::interrupted(const wst_wait& wait, Interval at) {
-  const bool packet = wait.waker_context == WST_CTX_SOFTIRQ && wait.waker_vec == kNetReceive;
-  if (packet && is_socket(wait.file_kind) && walks_.ends.is_remote(wait.ino))
+  if (is_ended_by_packet(wait) && is_socket(wait.file_kind) && walks_.ends.is_remote(wait.ino))
     return emit(at, Cause::kNetRemote, worse(confidence_, Confidence::kLikely),
                 {.ino = wait.ino, .pid = wait.tgid});
   if (wait.nr == WST_NR_IOCTL && wait.file_kind == WST_FILE_CHAR)

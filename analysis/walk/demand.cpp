@@ -7,13 +7,6 @@ namespace whystall::walk {
 
 using model::Confidence;
 
-namespace {
-
-/// The softirq in which the network's packets arrive.
-constexpr std::uint8_t kNetReceive = 3;
-
-}  // namespace
-
 Demand::Demand(const model::Recording& recording) : recording_(recording) {
   for (const wst_end& end : recording.ends) {
     if (end.flags & WST_END_LISTENS) {
@@ -33,7 +26,7 @@ bool Demand::was_accepted(std::uint64_t ino) const {
 
 Confidence Demand::awaited(const wst_wait& wait) const {
   if (!is_receive(wait.nr) || !(wait.flags & WST_WAIT_WOKEN)) return Confidence::kUnknown;
-  const bool remote = wait.waker_context == WST_CTX_SOFTIRQ && wait.waker_vec == kNetReceive;
+  const bool remote = is_ended_by_packet(wait);
   if (!remote) {
     if (wait.waker_context != WST_CTX_TASK && wait.waker_context != WST_CTX_LOCALNET)
       return Confidence::kUnknown;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "abi/syscalls.h"
+#include "evidence/intervals.h"
 
 namespace whystall::walk {
 
@@ -34,20 +35,6 @@ struct Change {
   int samples, polls;
 };
 
-/// Joins those that touch; by time.
-std::vector<Interval> joined(std::vector<Interval> all) {
-  std::sort(all.begin(), all.end(),
-            [](const Interval& a, const Interval& b) { return a.lo < b.lo; });
-  std::vector<Interval> found;
-  for (const Interval& one : all) {
-    if (!found.empty() && one.lo <= found.back().hi)
-      found.back().hi = std::max(found.back().hi, one.hi);
-    else
-      found.push_back(one);
-  }
-  return found;
-}
-
 std::vector<Interval> polling_of(std::vector<Sample> samples) {
   std::sort(samples.begin(), samples.end(),
             [](const Sample& a, const Sample& b) { return a.at < b.at; });
@@ -73,23 +60,13 @@ std::vector<Interval> polling_of(std::vector<Sample> samples) {
     if (around == 0 || poll * 2 < around) continue;
     found.push_back({changes[i].at, changes[i + 1].at});
   }
-  return joined(std::move(found));
+  return evidence::united(std::move(found));
 }
 
 }  // namespace
 
 Polling::Polling(const model::Recording& recording) {
   std::unordered_map<model::Tid, std::vector<Sample>> threads;
-  // Of its own spins the driver's calls tell.
-  const auto in_driver = [&](const wst_sample& s) {
-    for (const model::TargetProcess& process : recording.meta.device_processes) {
-      if (process.pid != s.tgid) continue;
-      for (const auto& [lo, hi] : process.driver_code) {
-        if (s.ip >= lo && s.ip < hi) return true;
-      }
-    }
-    return false;
-  };
   std::unordered_map<model::Tid, std::set<std::uint64_t>> yields;
   for (const wst_sample& s : recording.samples) {
     if (s.nr == WST_NR_SCHED_YIELD) yields[s.tid].insert(s.ip);
@@ -102,7 +79,8 @@ Polling::Polling(const model::Recording& recording) {
     return next != known->second.end() && *next <= s.ip + kLoopBytes;
   };
   for (const wst_sample& s : recording.samples) {
-    if (in_driver(s)) continue;
+    // Of its own spins the driver's calls tell.
+    if (model::in_driver(recording.meta, s)) continue;
     const bool polls =
         s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE) || around_yield(s);
     threads[s.tid].push_back({static_cast<TimeNs>(s.h.ts), polls});
@@ -117,13 +95,6 @@ const std::vector<Interval>& Polling::times(model::Tid tid) const {
   static const std::vector<Interval> kNever;
   const auto found = threads_.find(tid);
   return found == threads_.end() ? kNever : found->second;
-}
-
-bool Polling::polls(model::Tid tid, TimeNs at) const {
-  const auto& all = times(tid);
-  const auto next = std::lower_bound(all.begin(), all.end(), at,
-                                     [](const Interval& i, TimeNs t) { return i.hi <= t; });
-  return next != all.end() && next->lo <= at;
 }
 
 }  // namespace whystall::walk

@@ -17,7 +17,6 @@ class Polling {
   /// instruction `pause`) in at least half of the samples around the instant, those in the driver's
   /// own code left out. By time, disjoint.
   const std::vector<model::Interval>& times(model::Tid tid) const;
-  bool polls(model::Tid tid, model::TimeNs at) const;
 
  private:
   std::unordered_map<model::Tid, std::vector<model::Interval>> threads_;

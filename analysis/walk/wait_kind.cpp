@@ -10,6 +10,9 @@ namespace {
 /// The value that glibc's low-level lock gives a word that is held and waited for.
 constexpr std::uint32_t kLockedWithWaiters = 2;
 
+/// The softirq in which the network's packets arrive.
+constexpr std::uint8_t kNetReceive = 3;
+
 }  // namespace
 
 bool is_file_read(std::int32_t nr) {
@@ -104,11 +107,6 @@ bool is_send(std::int32_t nr) {
          nr == WST_NR_VMSPLICE || nr == WST_NR_TEE;
 }
 
-bool changes_memory_map(std::int32_t nr) {
-  return nr == WST_NR_MMAP || nr == WST_NR_MUNMAP || nr == WST_NR_MPROTECT || nr == WST_NR_BRK ||
-         nr == WST_NR_MREMAP || nr == WST_NR_MADVISE;
-}
-
 bool is_sleep(const wst_wait& wait) {
   switch (wait.nr) {
     case WST_NR_NANOSLEEP:
@@ -123,11 +121,6 @@ bool is_sleep(const wst_wait& wait) {
     default:
       return false;
   }
-}
-
-bool is_poll(std::int32_t nr) {
-  return nr == WST_NR_POLL || nr == WST_NR_PPOLL || nr == WST_NR_SELECT || nr == WST_NR_PSELECT6 ||
-         nr == WST_NR_EPOLL_WAIT || nr == WST_NR_EPOLL_PWAIT || nr == WST_NR_EPOLL_PWAIT2;
 }
 
 bool is_timed_wait(std::int32_t nr) {
@@ -147,6 +140,11 @@ MutexEvidence mutex_evidence(const wst_wait& wait) {
 bool is_served(std::string_view fs) {
   return fs.starts_with("fuse") || fs.starts_with("nfs") || fs == "cifs" || fs == "smb3" ||
          fs == "9p" || fs == "ceph" || fs == "lustre" || fs == "virtiofs" || fs == "afs";
+}
+
+bool is_ended_by_packet(const wst_wait& wait) {
+  return (wait.flags & WST_WAIT_WOKEN) && wait.waker_context == WST_CTX_SOFTIRQ &&
+         wait.waker_vec == kNetReceive;
 }
 
 bool is_uninterruptible(const wst_wait& wait) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "abi/events.h"
+#include "model/system_call.h"
 
 namespace whystall::walk {
 
@@ -22,11 +23,8 @@ bool is_wait_for_child(std::int32_t nr);
 bool is_receive(std::int32_t nr);
 /// A call that sends to a socket or a pipe.
 bool is_send(std::int32_t nr);
-/// A call that changes the address space, for which it takes the lock that page faults need.
-bool changes_memory_map(std::int32_t nr);
 bool is_sleep(const wst_wait& wait);
-/// A wait for any of several files.
-bool is_poll(std::int32_t nr);
+using model::is_poll;
 bool is_timed_wait(std::int32_t nr);
 /// Whether a wait is for a mutex, so that its waker held it: the kernel's own lock command says so;
 /// the value that glibc's lock waits on only suggests it, since any other word may hold it too,
@@ -37,6 +35,9 @@ MutexEvidence mutex_evidence(const wst_wait& wait);
 /// File systems whose requests wait for a server or a daemon, which the kernel does not always
 /// count as I/O.
 bool is_served(std::string_view fs_type);
+
+/// Ended by a packet from the network.
+bool is_ended_by_packet(const wst_wait& wait);
 
 /// Uninterruptible, which of a task that waits for no I/O means a lock of the kernel.
 bool is_uninterruptible(const wst_wait& wait);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * Numbers of the x86-64 system calls that can block, or hold what others wait for, as the kernel
- * side and analysis read them. In a recording every number is an x86-64 one, also for calls that a
- * 32-bit program made.
+ * Numbers of the x86-64 system calls that can block, as the kernel side and analysis read them. In
+ * a recording every number is an x86-64 one, also for calls that a 32-bit program made.
  */
 #ifndef WHYSTALL_ABI_SYSCALLS_H
 #define WHYSTALL_ABI_SYSCALLS_H
@@ -16,10 +15,6 @@ enum wst_syscall {
 	WST_NR_FSTAT = 5,
 	WST_NR_LSTAT = 6,
 	WST_NR_POLL = 7,
-	WST_NR_MMAP = 9,
-	WST_NR_MPROTECT = 10,
-	WST_NR_MUNMAP = 11,
-	WST_NR_BRK = 12,
 	WST_NR_IOCTL = 16,
 	WST_NR_PREAD64 = 17,
 	WST_NR_PWRITE64 = 18,
@@ -28,9 +23,7 @@ enum wst_syscall {
 	WST_NR_ACCESS = 21,
 	WST_NR_SELECT = 23,
 	WST_NR_SCHED_YIELD = 24,
-	WST_NR_MREMAP = 25,
 	WST_NR_MSYNC = 26,
-	WST_NR_MADVISE = 28,
 	WST_NR_PAUSE = 34,
 	WST_NR_NANOSLEEP = 35,
 	WST_NR_SENDFILE = 40,

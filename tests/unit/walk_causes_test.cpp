@@ -11,8 +11,8 @@ using model::Cause;
 using model::Confidence;
 using model::Reason;
 
-constexpr std::int32_t kWriteCall = 1, kMunmapCall = 11, kIoctlCall = 16, kWait4Call = 61,
-                       kFsyncCall = 74, kOpenatCall = 257;
+constexpr std::int32_t kWriteCall = 1, kIoctlCall = 16, kWait4Call = 61, kFsyncCall = 74,
+                       kOpenatCall = 257;
 constexpr std::uint64_t kWord = 0x7f00'0000'1028;
 
 class WalkCauses : public WalkTest {

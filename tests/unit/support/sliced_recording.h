@@ -77,7 +77,6 @@ class SlicedRecording final : public load::Source {
     }
     copy(all_.slices, slab_.slices);
     copy(all_.migrations, slab_.migrations);
-    copy(all_.pollsets, slab_.pollsets);
     slab_.sums.clear();
     std::copy_if(all_.sums.begin(), all_.sums.end(), std::back_inserter(slab_.sums),
                  [&](const model::Sums& sums) {
