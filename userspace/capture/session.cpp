@@ -120,7 +120,7 @@ class Session {
     if (auto status = write_meta(start_meta()); !status) return status.error();
     if (auto status = write_meta({{"start_ns", start_}, {"wall_start_ns", wall_start}}); !status)
       return status.error();
-    note_mappings();
+    note_mapped_files();
     if (auto status = writer_.flush(); !status) return status.error();
     if (auto status = options_.attached(); !status) return status.error();
 
@@ -182,19 +182,16 @@ class Session {
             {"sources", describe(kernel_.sources(), lives_)}};
   }
 
-  /// What the targets have mapped, which names the code that ran and the files that were faulted
-  /// in. Told at the beginning and at the end; what one tells is added to what the other did.
-  void note_mappings() {
-    constexpr std::size_t kMostProcesses = 64, kMostMappings = 2000;
+  /// What the targets have mapped, which names the files that were faulted in. Told at the
+  /// beginning and at the end; what one tells is added to what the other did.
+  void note_mapped_files() {
+    constexpr std::size_t kMostProcesses = 64, kMostFiles = 2000;
     std::size_t processes = 0;
     for (const pid_t pid : targets_.pids()) {
       if (processes++ == kMostProcesses) return;
       json list = json::array();
-      for (const target::Mapping& m : target::mappings_of(pid, kMostMappings)) {
-        json one = {{"path", m.path}, {"ino", m.ino}, {"dev", m.dev}, {"fs", m.fs_type}};
-        if (m.code) one["code"] = {m.lo, m.hi};
-        list.push_back(std::move(one));
-      }
+      for (const target::MappedFile& m : target::mapped_files(pid, kMostFiles))
+        list.push_back({{"path", m.path}, {"ino", m.ino}, {"dev", m.dev}, {"fs", m.fs_type}});
       if (!list.empty()) note({{"mappings", {{"pid", pid}, {"files", list}}}});
     }
   }
@@ -374,7 +371,7 @@ class Session {
     nvml_.step();
     nvml_.ask_to_end();
     if (refresh_names()) note(targets_meta());
-    note_mappings();
+    note_mapped_files();
     if (auto status = show_now(); !status) return status.error();
     if (auto status = kernel_.dump_ends(); !status) return status.error();
     drain();

@@ -34,23 +34,21 @@ std::map<std::uint32_t, std::string> types_of_mounts(pid_t pid) {
 
 }  // namespace
 
-std::vector<Mapping> mappings_of(pid_t pid, std::size_t limit) {
-  std::vector<Mapping> found;
-  std::set<std::pair<std::uint64_t, std::uint32_t>> data;
+std::vector<MappedFile> mapped_files(pid_t pid, std::size_t limit) {
+  std::vector<MappedFile> found;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> known;
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   std::map<std::uint32_t, std::string> types;
   for (std::string line; found.size() < limit && std::getline(maps, line);) {
-    Mapping m;
-    char may_execute = 0;
+    MappedFile m;
     unsigned major = 0, minor = 0;
     int path = 0;
-    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %*x %x:%x %" SCNu64 " %n",
-                    &m.lo, &m.hi, &may_execute, &major, &minor, &m.ino, &path) != 6 ||
+    if (std::sscanf(line.c_str(), "%*x-%*x %*s %*x %x:%x %" SCNu64 " %n", &major, &minor, &m.ino,
+                    &path) != 3 ||
         m.ino == 0 || path <= 0 || line[static_cast<std::size_t>(path)] != '/')
       continue;
     m.dev = device_of(major, minor);
-    m.code = may_execute == 'x';
-    if (!m.code && !data.insert({m.ino, m.dev}).second) continue;
+    if (!known.insert({m.ino, m.dev}).second) continue;
     m.path = line.substr(static_cast<std::size_t>(path));
     if (types.empty()) types = types_of_mounts(pid);
     if (const auto type = types.find(m.dev); type != types.end()) m.fs_type = type->second;
