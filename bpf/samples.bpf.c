@@ -32,14 +32,14 @@ static __always_inline bool is_beside_pause(__u64 ip)
 	return false;
 }
 
-/* The C library's call does nothing else, so its return address lies on top of the stack. */
-static __always_inline __u64 caller_of_stub(__u64 sp)
+/* The C library's stub of a call does nothing else, so its return address lies there. */
+static __always_inline __u64 top_of_stack(__u64 sp)
 {
-	__u64 caller;
+	__u64 top;
 
-	if (bpf_probe_read_user(&caller, sizeof(caller), (void *)sp))
+	if (bpf_probe_read_user(&top, sizeof(top), (void *)sp))
 		return 0;
-	return caller;
+	return top;
 }
 
 SEC("perf_event")
@@ -62,6 +62,8 @@ int wst_on_cpu(void *ctx)
 	r->nr = -1;
 	r->flags = 0;
 	r->ip = 0;
+	r->stub_ip = 0;
+	r->top = 0;
 	if (!(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		r->ip = regs->ip;
@@ -71,10 +73,14 @@ int wst_on_cpu(void *ctx)
 			r->flags = WST_SAMPLE_KERNEL;
 			r->nr = wst_native_call(regs->orig_ax,
 						task->thread_info.status & TS_COMPAT);
-			if (r->nr == WST_NR_SCHED_YIELD)
-				r->ip = caller_of_stub(sp);
-		} else if (is_beside_pause(regs->ip)) {
-			r->flags = WST_SAMPLE_PAUSE;
+			if (r->nr == WST_NR_SCHED_YIELD) {
+				r->stub_ip = r->ip;
+				r->ip = top_of_stack(sp);
+			}
+		} else {
+			r->top = top_of_stack(sp);
+			if (is_beside_pause(r->ip))
+				r->flags = WST_SAMPLE_PAUSE;
 		}
 	}
 	submit(r);

@@ -66,6 +66,7 @@ inline bool believable(const wst_sample& r) {
 constexpr std::size_t kFirstTaskBytes = 56;
 constexpr std::size_t kFirstWaitBytes = 144;
 constexpr std::size_t kFirstApiBytes = 56;
+constexpr std::size_t kFirstSampleBytes = 40;
 
 template <typename Record>
 bool fits(std::span<const std::byte> bytes, std::size_t least = sizeof(Record)) {
@@ -116,7 +117,7 @@ inline bool fits(std::uint8_t kind, std::span<const std::byte> bytes) {
     case WST_END:
       return fits<wst_end>(bytes);
     case WST_SAMPLE:
-      return fits<wst_sample>(bytes);
+      return fits<wst_sample>(bytes, kFirstSampleBytes);
     default:
       return true;
   }

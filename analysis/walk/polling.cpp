@@ -23,6 +23,32 @@ constexpr model::DurationNs kMostBetween = 50'000'000;
 
 /// A loop that only waits is not longer.
 constexpr std::uint64_t kLoopBytes = 128;
+/// The C library's stub of a system call is not longer, before and behind its instruction.
+constexpr std::uint64_t kStubBytes = 16;
+
+/// Whether one of `places` is so near.
+bool is_near(const std::set<std::uint64_t>& places, std::uint64_t ip, std::uint64_t bytes) {
+  const auto next = places.lower_bound(ip < bytes ? 0 : ip - bytes);
+  return next != places.end() && *next - std::min(*next, ip) <= bytes;
+}
+
+/// Where a thread was seen to give the CPU away: a sample may fall between two such calls.
+class Yields {
+ public:
+  void see(const wst_sample& yield) {
+    callers_.insert(yield.ip);
+    if (yield.stub_ip != 0) stubs_.insert(yield.stub_ip);
+  }
+  bool in_stub(const wst_sample& s) const {
+    return s.nr < 0 && s.top != 0 && is_near(stubs_, s.ip, kStubBytes);
+  }
+  bool in_loop(const wst_sample& s) const {
+    return s.nr < 0 && is_near(callers_, s.ip, kLoopBytes);
+  }
+
+ private:
+  std::set<std::uint64_t> callers_, stubs_;
+};
 
 struct Sample {
   TimeNs at;
@@ -66,23 +92,20 @@ std::vector<Interval> polling_of(std::vector<Sample> samples) {
 }  // namespace
 
 Polling::Polling(const model::Recording& recording) {
-  std::unordered_map<model::Tid, std::vector<Sample>> threads;
-  std::unordered_map<model::Tid, std::set<std::uint64_t>> yields;
+  std::unordered_map<model::Tid, Yields> yields;
   for (const wst_sample& s : recording.samples) {
-    if (s.nr == WST_NR_SCHED_YIELD) yields[s.tid].insert(s.ip);
+    if (s.nr == WST_NR_SCHED_YIELD) yields[s.tid].see(s);
   }
-  // Beside a call of sched_yield: in the same loop.
-  const auto around_yield = [&](const wst_sample& s) {
+  std::unordered_map<model::Tid, std::vector<Sample>> threads;
+  for (wst_sample s : recording.samples) {
     const auto known = yields.find(s.tid);
-    if (known == yields.end() || s.nr >= 0) return false;
-    const auto next = known->second.lower_bound(s.ip < kLoopBytes ? 0 : s.ip - kLoopBytes);
-    return next != known->second.end() && *next <= s.ip + kLoopBytes;
-  };
-  for (const wst_sample& s : recording.samples) {
+    const bool in_stub = known != yields.end() && known->second.in_stub(s);
+    if (in_stub) s.ip = s.top;
     // Of its own spins the driver's calls tell.
     if (model::in_driver(recording.meta, s)) continue;
+    const bool yields_around = known != yields.end() && known->second.in_loop(s);
     const bool polls =
-        s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE) || around_yield(s);
+        s.nr == WST_NR_SCHED_YIELD || (s.flags & WST_SAMPLE_PAUSE) || in_stub || yields_around;
     threads[s.tid].push_back({static_cast<TimeNs>(s.h.ts), polls});
   }
   for (const auto& [tid, samples] : threads) {

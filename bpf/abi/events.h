@@ -278,8 +278,10 @@ struct wst_sample {
 	__u32 tgid;
 	__s32 nr; /* system call, -1: none */
 	__u32 flags;
+	__u64 stub_ip; /* of sched_yield: where it left user space, in the C library's stub */
+	__u64 top; /* in user space: the word on top of its stack, in a stub its return address */
 };
-WST_ASSERT_SIZE(wst_sample, 40);
+WST_ASSERT_SIZE(wst_sample, 56);
 
 struct wst_slice {
 	struct wst_hdr h; /* ts: end */

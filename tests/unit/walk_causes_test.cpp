@@ -245,6 +245,62 @@ TEST_F(WalkBarrier, IsNotTheBusinessOfAThreadThatSleptThroughIt) {
   EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 wait.polling estimated"}));
 }
 
+/// Samples of a thread that gives its CPU away in a loop: within the call, in the C library's stub
+/// of it, and in the loop itself.
+struct WalkYields : WalkBarrier {
+  static constexpr std::uint64_t kLoop = 0x1000, kStub = 0x7f001000;
+
+  wst_sample& sample(TimeNs at, std::uint64_t ip, std::uint64_t top = 0) {
+    b.sample(at, kMain);
+    auto& sample = b.raw().samples.back();
+    sample.ip = ip;
+    sample.top = top;
+    return sample;
+  }
+  void yield(TimeNs at) {
+    auto& inside = sample(at, kLoop);
+    inside.nr = WST_NR_SCHED_YIELD;
+    inside.stub_ip = kStub;
+  }
+  void worker_works() {
+    b.running(kMain, 5_ms, 60_ms);
+    b.running(kWorker, 5_ms, 60_ms);
+    b.blocked(kThird, 1_ms, 2_ms, 59_ms).sleeping();
+  }
+};
+
+TEST_F(WalkYields, ASampleInTheStubOfTheCallIsNoWork) {
+  worker_works();
+  yield(9_ms);
+  for (TimeNs at = 20_ms; at < 60_ms; at += 10_ms) sample(at, kStub - 7, kLoop);
+  EXPECT_EQ(texts(10_ms, 50_ms), (Texts{"10..50 cpu.busy estimated"}));
+  EXPECT_EQ(tids(leaf()), (std::vector{kMain, kWorker}));
+}
+
+TEST_F(WalkYields, ASampleFarFromTheStubIsWork) {
+  worker_works();
+  yield(1_ms);
+  for (TimeNs at = 11'500'000; at < 60_ms; at += 10_ms) sample(at, kStub - 64, kLoop);
+  EXPECT_EQ(texts(20_ms, 50_ms), (Texts{"20..50 cpu.busy proven"}));
+  EXPECT_EQ(tids(leaf()), (std::vector{kMain}));
+}
+
+TEST_F(WalkYields, ThoseOfTheDriverAreLeftOut) {
+  worker_works();
+  b.raw().meta.device_processes.push_back({});
+  auto& process = b.raw().meta.device_processes.back();
+  process.pid = b.raw().tasks.at(kMain).pid;
+  process.driver_code = {{0x2000, 0x3000}};
+  yield(9_ms);
+  for (TimeNs at = 9'500'000; at < 60_ms; at += 10_ms) sample(at, kStub + 2, 0x2100);
+  yield(19_ms);
+  // The one outside of the driver speaks for the time around it.
+  EXPECT_EQ(texts(10_ms, 20_ms), (Texts{"10..20 cpu.busy estimated"}));
+  EXPECT_EQ(tids(leaf_at(15_ms, 10_ms, 20_ms)), (std::vector{kMain, kWorker}));
+  EXPECT_EQ(texts(40_ms, 50_ms), (Texts{"40..50 cpu.busy proven"}));
+  EXPECT_EQ(tids(leaf_at(45_ms, 40_ms, 50_ms)), (std::vector{kMain}));
+}
+
 TEST_F(WalkCauses, ATimedPollThatIsTriedAgainIsOneWait) {
   b.running(kWorker, 5_ms, 60_ms);
   for (TimeNs at = 10_ms; at < 40_ms; at += 10_ms) {

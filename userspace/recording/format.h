@@ -24,12 +24,13 @@ namespace whystall::recording {
 ///        calls WST_API_CONTEXT and WST_API_CONTEXT_NEW may repeat, with their first time. A reader
 ///        of 1.0 counts a FREE chunk as damaged and reads the rest.
 ///   1.2  API records tell of runs of calls, of queries and of long calls (88 bytes, from 56).
+///   1.3  samples tell of a stub of the C library (56 bytes, from 40).
 ///   META:
 ///        what `nvml` lists (devices, samples, processes, memory) adds up; its state is the one
 ///        with the latest at_ns. An older reader passes it over.
 constexpr std::array<char, 8> kMagic = {'w', 'h', 'y', 's', 't', 'a', 'l', 'l'};
 constexpr std::uint16_t kMajor = 1;
-constexpr std::uint16_t kMinor = 2;
+constexpr std::uint16_t kMinor = 3;
 
 struct FileHeader {
   std::array<char, 8> magic;

@@ -5,13 +5,14 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
 from .noise import Others
-from .processes import Child, Failure, cpus
+from .processes import Child, Failure, cpus, where_it_waits
 from .quota import Group
 from .things import FILES
 
@@ -39,6 +40,12 @@ class Paths:
         """Made when it is first asked for: it moves this process to a control group."""
         self._others = self._others or Others()
         return self._others
+
+    def keep(self, recordings):
+        """Moves a run's recordings to where they outlive it; returns the folder."""
+        logs = os.path.join(self.build, "test-logs")
+        os.makedirs(logs, exist_ok=True)
+        return shutil.move(recordings, tempfile.mkdtemp(prefix="late-", dir=logs))
 
     def missing(self):
         needed = [self.whystall, self.daemon, self.driver, self.slowfs, self.hog, self.loop]
@@ -203,21 +210,25 @@ def watch(target, seconds):
 def attach(paths, target, seconds, cpu, work):
     recordings = os.path.join(work, "recordings")
     os.mkdir(recordings)
-    try:
-        done = subprocess.run(
-            [paths.whystall, "-p", str(target.pid), "-d", f"{seconds:g}s", "--json"], cwd=recordings,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds + 60,
-            check=False, preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
-    except subprocess.TimeoutExpired as late:
-        raise Failure(f"whystall did not end within {late.timeout:g} s") from None
-    if done.returncode != 0:
-        raise Failure(f"whystall ended with {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
+    command = [paths.whystall, "-p", str(target.pid), "-d", f"{seconds:g}s", "--json"]
+    with subprocess.Popen(command, cwd=recordings, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          preexec_fn=lambda: os.sched_setaffinity(0, {cpu})) as whystall:
+        try:
+            out, errors = whystall.communicate(timeout=seconds + 60)
+        except subprocess.TimeoutExpired as late:
+            where = where_it_waits(whystall.pid)
+            whystall.kill()
+            kept = paths.keep(recordings)
+            raise Failure(f"whystall did not end within {late.timeout:g} s (recording kept in {kept}):\n{where}") from None
+    errors = errors.decode(errors="replace").strip()
+    if whystall.returncode != 0:
+        raise Failure(f"whystall ended with {whystall.returncode}: {errors}")
     if target.process.poll() is not None:
         raise Failure(f"the target ended while whystall was attached{target.errors()}")
     try:
-        return json.loads(done.stdout)
+        return json.loads(out)
     except ValueError as error:
-        raise Failure(f"whystall's output is not JSON ({error}): {done.stdout[:500]!r}") from None
+        raise Failure(f"whystall's output is not JSON ({error}): {out[:500]!r}") from None
 
 
 def load_schedule(device_dir, pid):

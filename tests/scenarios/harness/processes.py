@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child processes that say when they are ready and that surely end."""
 
+import glob
 import os
 import select
 import signal
@@ -24,6 +25,24 @@ def stolen_ns():
     """What the hypervisor took from all CPUs: the kernel takes it off what its tasks ran, a wall clock does not."""
     with open("/proc/stat", encoding="ascii") as f:
         return int(f.readline().split()[8]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def where_it_waits(pid):
+    """The threads of a process and its children, each with its state and kernel stack, for one who asks why it does not
+    end."""
+    texts = []
+    for task in sorted(glob.glob(f"/proc/{pid}/task/*")):
+        texts += [f"{name}: {look(f'{task}/{name}')}" for name in ("comm", "stat", "syscall", "stack")]
+        texts += [where_it_waits(child) for child in look(f"{task}/children").split()]
+    return "\n".join(texts)
+
+
+def look(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read().strip()
+    except OSError as error:
+        return error.strerror
 
 
 class Child:
