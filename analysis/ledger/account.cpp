@@ -12,6 +12,7 @@ void Account::Longest::see(const model::Leaf& leaf) {
       leaf.at.length() > at.length() || (leaf.at.length() == at.length() && leaf.at.lo < at.lo);
   if (!longer) return;
   at = leaf.at;
+  lineage = leaf.lineage;
   chain = leaf.chain;
 }
 
@@ -19,6 +20,7 @@ bool Account::add(const model::Leaf& leaf, const model::Object& object, std::siz
   const DurationNs ns = leaf.at.length();
   sums_.cause = leaf.cause;
   sums_.ns += ns;
+  if (leaf.lineage) sums_.lineage_ns += ns;
   sums_.by_confidence[static_cast<std::size_t>(leaf.confidence)] += ns;
   sums_.pieces++;
   objects_[object] += ns;
@@ -67,8 +69,8 @@ model::Finding Account::finding(const Names& names) const {
   std::stable_sort(f.objects.begin(), f.objects.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   for (const InGap& in : most_)
-    f.evidence.push_back(
-        {in.gap, in.pid, in.ns, in.pieces, in.longest.at, names.hops(in.longest.chain)});
+    f.evidence.push_back({in.gap, in.pid, in.ns, in.pieces, in.longest.at, in.longest.lineage,
+                          names.hops(in.longest.chain)});
   return f;
 }
 

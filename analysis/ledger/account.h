@@ -31,6 +31,7 @@ class Account {
   /// The longest piece, of equal ones the earliest.
   struct Longest {
     model::Interval at;
+    bool lineage = false;
     std::vector<model::Hop> chain;
     void see(const model::Leaf& leaf);
   };

@@ -22,6 +22,7 @@ bool same_hop(const Hop& a, const Hop& b) {
 bool is_one(const Leaf& earlier, const Leaf& later) {
   return earlier.at.hi == later.at.lo && earlier.cause == later.cause &&
          earlier.confidence == later.confidence && earlier.object == later.object &&
+         earlier.lineage == later.lineage &&
          std::equal(earlier.chain.begin(), earlier.chain.end(), later.chain.begin(),
                     later.chain.end(), same_hop);
 }

@@ -11,12 +11,12 @@
 
 #include "evidence/evidence.h"
 #include "gaps/gaps.h"
-#include "ledger/charges.h"
 #include "ledger/devices.h"
 #include "ledger/most_first.h"
 #include "ledger/names.h"
 #include "ledger/suspects.h"
 #include "ledger/sweep.h"
+#include "ledger/walked.h"
 #include "model/driver_call.h"
 #include "walk/walk.h"
 
@@ -27,56 +27,6 @@ namespace {
 using model::Cause;
 using model::Interval;
 using model::TimeNs;
-
-/// Gaps that are walked slab by slab, from the recording's end to its begin.
-class Walked {
- public:
-  Walked(const Names& names, const evidence::Intervals& lost) : charges_(names, lost) {}
-
-  /// All come before the first walk(). `micro`: it is charged without a walk.
-  void add(const gaps::Gap& gap, bool micro) {
-    const std::size_t number = gaps_++;
-    if (!micro) {
-      to_walk_.push_back({number, &gap});
-      return;
-    }
-    charges_.add({{gap.at, Cause::kGpuLaunch, gap.confidence, {.pid = gap.pid}, {}}}, number,
-                 gap.pid);
-    charges_.close(number, gap.at, gap.pid);
-  }
-
-  /// Those gaps come first that end last.
-  void sort() {
-    std::stable_sort(to_walk_.begin(), to_walk_.end(), [](const Numbered& a, const Numbered& b) {
-      return a.gap->at.hi > b.gap->at.hi;
-    });
-  }
-
-  void walk(const walk::Walks& walks, Interval slab) {
-    for (; next_ < to_walk_.size() && to_walk_[next_].gap->at.hi > slab.lo; next_++)
-      open_.push_back(to_walk_[next_]);
-    std::erase_if(open_, [&](const Numbered& one) {
-      gaps::Gap part = *one.gap;
-      part.at = {std::max(part.at.lo, slab.lo), std::min(part.at.hi, slab.hi)};
-      charges_.add(walks.walk(part), one.number, part.pid);
-      if (one.gap->at.lo < slab.lo) return false;
-      charges_.close(one.number, one.gap->at, one.gap->pid);
-      return true;
-    });
-  }
-
-  Charges& charges() { return charges_; }
-
- private:
-  struct Numbered {
-    std::size_t number;
-    const gaps::Gap* gap;
-  };
-
-  Charges charges_;
-  std::vector<Numbered> to_walk_, open_;
-  std::size_t gaps_ = 0, next_ = 0;
-};
 
 class InMemory final : public load::Source {
  public:
@@ -176,8 +126,6 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
       silent.add(silence, false);
     }
   }
-  starved.sort();
-  silent.sort();
   if (may_stall) {
     const walk::Facts facts(recording);
     auto status = sweep.walk(survey, [&](const timeline::Timeline& timeline, Interval slab) {
@@ -187,18 +135,24 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
     });
     if (!status) return status.error();
   }
+  starved.finish();
+  silent.finish();
 
   d.contexts = std::max<std::size_t>(1, devices.size());
   if (devices.empty()) d.not_known_ns = d.window_ns;
-  d.no_demand_ns = starved.charges().no_demand();
-  d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - starved.charges().charged();
-  d.findings = starved.charges().accounts().findings();
-  d.through_locks = starved.charges().accounts().through_locks();
-  d.silence_findings = silent.charges().accounts().findings();
+  const Charges& charges = starved.by_lineage();
+  d.no_demand_ns = charges.no_demand();
+  d.conservation_error_ns = d.starved_ns + d.micro_gap_ns - charges.charged();
+  d.findings = charges.accounts().findings();
+  d.lineage_ns = starved.relabelled();
+  if (d.lineage_ns > 0) d.path_findings = starved.path().accounts().findings();
+  d.through_locks = starved.path().accounts().through_locks();
+  // Nobody is blamed for a silence.
+  d.silence_findings = silent.path().accounts().findings();
   d.exposures = exposures(devices, recording, names);
   d.long_calls = long_calls(recording, names);
   Watched watched = watched_in(recording);
-  watched.where_lost_ns = starved.charges().where_lost();
+  watched.where_lost_ns = charges.where_lost();
   d.suspects = suspects(d, watched);
   return d;
 }

@@ -72,6 +72,11 @@ struct Diagnosis {
   std::uint64_t storage_misses = 0;  // scheduler events of tasks that the tracer did not know yet
   DurationNs conservation_error_ns = 0;
   std::vector<Finding> findings;
+  /// Of the stalled time: waited for a delivery of a thread that works ahead, and so charged to
+  /// what that thread did before (the lineage view).
+  DurationNs lineage_ns = 0;
+  /// The same time by what was waited for, where that differs: where lineage_ns is above 0.
+  std::vector<Finding> path_findings;
   std::vector<Finding> silence_findings;  // sum to silent_ns
   std::vector<Exposure> exposures;        // most time first
   std::vector<LongCalls> long_calls;      // most time first

@@ -34,7 +34,8 @@ struct GapEvidence {
   Pid pid = 0;        // whose call ended it
   DurationNs ns = 0;  // the finding's, in this gap
   std::uint64_t pieces = 0;
-  Interval longest;  // of its pieces in this gap, the one that the chain leads to
+  Interval longest;      // of its pieces in this gap, the one that the chain leads to
+  bool lineage = false;  // that one, see Leaf::lineage
   std::vector<ChainHop> chain;
 };
 constexpr std::size_t kMostEvidence = 3;
@@ -55,6 +56,7 @@ struct Finding {
   DurationNs ns = 0;
   Confidence confidence = Confidence::kUnknown;  // of most of its time
   std::array<DurationNs, 4> by_confidence{};     // indexed by Confidence; sums to ns
+  DurationNs lineage_ns = 0;                     // of ns: see Leaf::lineage
   std::uint64_t gaps = 0;                        // gaps it has a share in
   std::uint64_t pieces = 0;                      // separate waits or runs
   std::string object;                            // one line for all its objects

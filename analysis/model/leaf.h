@@ -146,6 +146,9 @@ struct Leaf {
   Confidence confidence = Confidence::kUnknown;
   Object object;
   std::vector<Hop> chain;  // from the thread whose launch ended the gap to the one the leaf lies in
+  /// Charged to what its thread did before, for which it came late; then what the chain tells is of
+  /// that time, and `at` tells how much of the gap it is, and not when it was.
+  bool lineage = false;
 };
 
 }  // namespace whystall::model

@@ -49,6 +49,22 @@ std::string confidence(const Finding& f) {
   return "How sure: " + text + "\n";
 }
 
+/// What the gaps themselves say, where the time is not charged by that alone.
+std::string lineage(const Diagnosis& d, const Finding& f, const TextStyle& style) {
+  if (f.lineage_ns == 0) return "";
+  DurationNs in_gaps = 0;
+  for (const Finding& path : d.path_findings) {
+    if (path.cause == f.cause && path.object == f.object) in_gaps += path.ns;
+  }
+  return wrap_text("By lineage: " + seconds(f.lineage_ns) +
+                       ". That was waited for a thread that works ahead, and is charged to what it "
+                       "did since its last delivery, which made it late; " +
+                       (in_gaps > 0 ? "by the gaps alone it would be " + seconds(in_gaps)
+                                    : std::string("the gaps alone do not show it")) +
+                       ".",
+                   style.columns, 0);
+}
+
 /// Other findings of the same cause, which its name alone would not find.
 std::string alike(const Diagnosis& d, const Finding& f) {
   const auto ranked = d.ranked();
@@ -82,12 +98,13 @@ std::string hop_line(const Diagnosis& d, const model::ChainHop& hop, bool held,
 std::string gap_text(const Diagnosis& d, const model::GapEvidence& e, std::size_t number,
                      const TextStyle& style) {
   const TimeNs wall = later(d.meta.wall_start_ns, std::max<TimeNs>(0, e.gap.lo - d.meta.start_ns));
-  std::string text =
-      format("  %zu. at ", number) + offset(d, e.gap.lo) + " (" + format_wall_time(wall) + "), " +
-      seconds(e.gap.length()) + " long\n     " + seconds(e.ns) + " of it in " +
-      format(e.pieces == 1 ? "%llu piece" : "%llu pieces",
-             static_cast<unsigned long long>(e.pieces)) +
-      ", the longest " + seconds(e.longest.length()) + " at " + offset(d, e.longest.lo) + ":\n";
+  std::string text = format("  %zu. at ", number) + offset(d, e.gap.lo) + " (" +
+                     format_wall_time(wall) + "), " + seconds(e.gap.length()) + " long\n     " +
+                     seconds(e.ns) + " of it in " +
+                     format(e.pieces == 1 ? "%llu piece" : "%llu pieces",
+                            static_cast<unsigned long long>(e.pieces)) +
+                     ", the longest " + seconds(e.longest.length()) +
+                     (e.lineage ? ", by lineage:\n" : " at " + offset(d, e.longest.lo) + ":\n");
   bool held = false;
   for (const model::ChainHop& hop : e.chain) {
     text += hop_line(d, hop, held, style);
@@ -129,7 +146,8 @@ std::string render_cause_text(const Diagnosis& d, const Finding& f, const TextSt
       how_often(f, d.meta, 1000) + ", in " +
           format(f.gaps == 1 ? "%llu gap" : "%llu gaps", static_cast<unsigned long long>(f.gaps)),
       style.columns, 2);
-  text += confidence(f) + alike(d, f) + objects(f, style) + evidence(d, f, style);
+  text += confidence(f) + lineage(d, f, style) + alike(d, f) + objects(f, style) +
+          evidence(d, f, style);
   if (const auto step = advice::next_step(d, f))
     text += "\n" + wrap_text("Next: " + step->sentence, style.columns, 0);
   return text;

@@ -63,6 +63,17 @@ ordered_json sources_json(const model::Meta& m) {
   return all;
 }
 
+ordered_json path_json(const model::Diagnosis& d) {
+  ordered_json all = ordered_json::array();
+  for (const model::Finding& f : d.path_findings) {
+    all.push_back({{"cause", cause_name(f.cause)},
+                   {"object", printable(f.object)},
+                   {"ns", f.ns},
+                   {"confidence", confidence_name(f.confidence)}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string render_json(const model::Diagnosis& d) {
@@ -167,6 +178,8 @@ std::string render_json(const model::Diagnosis& d) {
                           {"sources", sources_json(m)},
                           {"suspects", suspects_json(d)},
                           {"findings", findings_json(d, d.findings, d.stalled_ns())},
+                          {"lineage_ns", d.lineage_ns},
+                          {"path", path_json(d)},
                           {"silence_findings", findings_json(d, d.silence_findings, d.silent_ns)},
                           {"exposed_by", exposures},
                           {"through_locks", locks_json(d)},

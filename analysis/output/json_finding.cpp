@@ -92,6 +92,7 @@ ordered_json evidence_json(const Diagnosis& d, const model::GapEvidence& e) {
           {"ns", e.ns},
           {"pieces", e.pieces},
           {"longest", interval_json(d, e.longest)},
+          {"lineage", e.lineage},
           {"chain", chain}};
 }
 
@@ -136,6 +137,7 @@ ordered_json finding_json(const Diagnosis& d, const Finding& f, std::size_t rank
           {"share", part},
           {"confidence", confidence_name(f.confidence)},
           {"confidence_ns", by_confidence},
+          {"lineage_ns", f.lineage_ns},
           {"gaps", f.gaps},
           {"pieces", f.pieces},
           {"mean_ns", f.mean_ns()},

@@ -214,9 +214,12 @@ std::string next_line(const Diagnosis& d) {
 /// How far the answer goes: what is explained, or that there is nothing to explain.
 std::string verdict(const Diagnosis& d) {
   if (!d.host_cleared()) {
-    return d.stalled_ns() == 0
-               ? ""
-               : percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained.\n";
+    if (d.stalled_ns() == 0) return "";
+    const std::string by_lineage =
+        d.lineage_ns > 0 ? "; " + seconds(d.lineage_ns) + " of it by lineage: what made it late"
+                         : "";
+    return percent(d.explained_ns(), d.stalled_ns()) + " of the stall explained" + by_lineage +
+           ".\n";
   }
   std::string text = "The host is not the cause: ";
   if (d.no_demand_ns * 10 > d.observed_ns())

@@ -131,6 +131,11 @@ std::string recurrence_words(const Recurrence& r, const model::Meta& meta) {
 }
 
 std::string how_often(const model::Finding& f, const model::Meta& meta, int columns) {
+  const std::string rule = recurrence_words(f.recurrence, meta);
+  const auto with_rule = [&](const std::string& text) {
+    return !rule.empty() && width(text) + 2 + width(rule) <= columns ? text + ", " + rule : text;
+  };
+  if (f.lineage_ns * 2 > f.ns) return with_rule("made work late");
   std::string words = piece_words(f.cause);
   if (f.pieces == 1) {
     // "1 wait in read": the plural is in the first word alone.
@@ -142,11 +147,8 @@ std::string how_often(const model::Finding& f, const model::Meta& meta, int colu
     else
       words.erase(end - 1, 1);
   }
-  std::string text = format("%llu ", static_cast<unsigned long long>(f.pieces)) + words +
-                     (f.pieces == 1 ? ", " : ", mean ") + seconds(f.mean_ns());
-  const std::string rule = recurrence_words(f.recurrence, meta);
-  if (!rule.empty() && width(text) + 2 + width(rule) <= columns) text += ", " + rule;
-  return text;
+  return with_rule(format("%llu ", static_cast<unsigned long long>(f.pieces)) + words +
+                   (f.pieces == 1 ? ", " : ", mean ") + seconds(f.mean_ns()));
 }
 
 std::string reasons(const model::Finding& f, int columns) {

@@ -61,4 +61,12 @@ std::vector<model::Leaf> Walks::walk(const gaps::Gap& gap) const {
   return walker.take_leaves();
 }
 
+std::vector<model::Leaf> Walks::past(model::Tid tid, model::Interval at,
+                                     const std::vector<model::Hop>& waited) const {
+  Walker walker(*this, model::Confidence::kProven);
+  walker.came_through(waited);
+  walker.walk(tid, at, {});
+  return walker.take_leaves();
+}
+
 }  // namespace whystall::walk

@@ -57,6 +57,12 @@ class Walks {
   /// The gap must lie in the timeline's part.
   std::vector<model::Leaf> walk(const gaps::Gap& gap) const;
 
+  /// What a thread did in `at`, before the threads of `waited` began to wait for it, the first for
+  /// the second and so on: their hops come first in each leaf's chain. What it waited for them is
+  /// unknown (Reason::kMutualWait), but of a lock that they held.
+  std::vector<model::Leaf> past(model::Tid tid, model::Interval at,
+                                const std::vector<model::Hop>& waited) const;
+
  private:
   Walks(std::unique_ptr<const Facts> own, const timeline::Timeline& timeline);
 

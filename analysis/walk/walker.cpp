@@ -28,8 +28,10 @@ constexpr model::DurationNs kMixRoundNs = 1'000'000;
 
 void Walker::walk(Tid tid, Interval at, Edge edge) {
   if (chain_.size() >= kMaxDepth) return unknown(at, tid, Reason::kTooDeep);
-  for (const model::Hop& hop : chain_) {
-    if (hop.tid == tid) return unknown(at, tid, Reason::kMutualWait);
+  for (std::size_t i = 0; i < chain_.size(); i++) {
+    if (chain_[i].tid != tid) continue;
+    if (i < waited_ && edge.lock != Cause::kUnknown) return lock_leaf(at, tid, edge, false);
+    return unknown(at, tid, Reason::kMutualWait);
   }
   chain_.push_back({tid, -1, WST_FILE_NONE, at, 0});
   const wst_api* outer_call = call_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "model/leaf.h"
@@ -27,6 +28,12 @@ class Walker {
   /// No leaf is surer than `start`. `walks` must outlive it.
   Walker(const Walks& walks, model::Confidence start)
       : walks_(walks), recording_(walks.recording), timeline_(walks.timeline), confidence_(start) {}
+
+  /// Threads that did not wait yet when the one that is walked next did what is asked for.
+  void came_through(std::vector<model::Hop> waited) {
+    chain_ = std::move(waited);
+    waited_ = chain_.size();
+  }
 
   /// Answers for thread `tid` in `at`.
   void walk(model::Tid tid, model::Interval at, Edge edge);
@@ -97,6 +104,7 @@ class Walker {
   const wst_api* call_ = nullptr;  // the driver call that the thread is in, in this step
   Confidence confidence_;
   std::vector<model::Hop> chain_;
+  std::size_t waited_ = 0;  // of the chain: see came_through()
   std::vector<model::Leaf> leaves_;
 };
 

@@ -132,7 +132,8 @@ def evidence_problems(finding):
         if longest["start_ns"] < gap["start_ns"] or longest["end_ns"] > gap["end_ns"]:
             problems.append(f"{name}: a piece outside of its gap")
         for hop in e["chain"]:
-            if hop["at"]["start_ns"] < gap["start_ns"] or hop["at"]["end_ns"] > gap["end_ns"]:
+            before = hop["at"]["start_ns"] < gap["start_ns"] and not e["lineage"]
+            if before or hop["at"]["end_ns"] > gap["end_ns"]:
                 problems.append(f"{name}: a hop outside of its gap")
     return problems
 

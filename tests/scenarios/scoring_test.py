@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The score of made-up runs whose right answer is plain."""
 
+import dataclasses
 import os
 import sys
 import unittest
@@ -78,6 +79,10 @@ class TheTruth(unittest.TestCase):
         truth = measured(made_up_run([]), TWO)["truth"]
         self.assertEqual(truth["lock.user", ("lock", 0x7F00, 12)], 15 * MS * FILES)
         self.assertEqual(truth["storage.read", ("file", "/m/path/0003.bin")], 5 * MS)
+
+    def test_of_two_faults_of_one_pipeline_gives_each_its_part(self):
+        faults = [dataclasses.replace(TWO.faults[0], ms=0, part=0.75), dataclasses.replace(TWO.faults[1], ms=0, part=0.25)]
+        self.assertEqual(scoring.split_by_fault(faults, 20 * MS, 1), [15 * MS, 5 * MS])
 
     def test_of_a_hang_is_all_of_the_idle_time(self):
         run = made_up_run([])

@@ -33,6 +33,7 @@ class Fault:
     cause: str
     thing: Callable
     ms: float = 0    # of each step; 0: what the others leave
+    part: float = 0  # of each step's stall, where none has a length of its own
     chain: str = ""  # what the path of the finding must contain, a regular expression
 
 

@@ -55,8 +55,13 @@ def unevenness(run):
 
 
 def split_by_fault(faults, extra_ns, share):
-    """What each fault has of a step's extra idle: its own length, or what those leave."""
-    known = [min(extra_ns, fault.ms * 1e6 * share) if fault.ms else None for fault in faults]
+    """What each fault has of a step's extra idle: its own length, its part of it, or what those leave."""
+    def own(fault):
+        if fault.part:
+            return extra_ns * fault.part
+        return min(extra_ns, fault.ms * 1e6 * share) if fault.ms else None
+
+    known = [own(fault) for fault in faults]
     rest = max(0, extra_ns - sum(ns for ns in known if ns is not None))
     return [rest if ns is None else ns for ns in known]
 

@@ -102,6 +102,8 @@ constexpr Via kVias[] = {
      [](const Part& inner, bool) { return make_lock(inner, true); }},
     {"pool", "a pool of two threads, both busy with it when the step's own task is queued",
      [](const Part& inner, bool) { return make_pool(inner); }},
+    {"loader", "a thread that works ahead and has up to two items ready",
+     [](const Part& inner, bool) { return make_loader(inner); }},
     {"child", "a program that is started for it",
      [](const Part& inner, bool) { return make_child(inner); }},
     {"respawn", "a process that is forked for it",

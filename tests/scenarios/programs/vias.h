@@ -27,6 +27,10 @@ std::unique_ptr<Work> make_lock(const Part& inner, bool waiters);
 // else's tasks, and queues a task of its own behind them, which takes no time.
 std::unique_ptr<Work> make_pool(const Part& inner);
 
+// A thread that does it ahead of time, an item after the other, and has at most two ready. Each
+// step takes the next item.
+std::unique_ptr<Work> make_loader(const Part& inner);
+
 // A program that is started, does it and ends.
 std::unique_ptr<Work> make_child(const Part& inner);
 
