@@ -37,9 +37,10 @@ void lower(Confidence& confidence) {
 evidence::Intervals lost_states(const std::vector<wst_loss>& losses) {
   evidence::Intervals lost;
   for (const wst_loss& loss : losses) {
-    if (loss.loss_class != WST_LOST_WAIT && loss.loss_class != WST_LOST_SLICE &&
-        loss.loss_class != WST_LOST_STORAGE)
-      continue;
+    // Of a task without storage (WST_LOST_STORAGE) nothing is recorded at all, so a walk that comes
+    // to it says so; what is known of others is whole. Tasks outside of the tracer's process
+    // namespace are such.
+    if (loss.loss_class != WST_LOST_WAIT && loss.loss_class != WST_LOST_SLICE) continue;
     lost.push_back({static_cast<TimeNs>(loss.first_ns), static_cast<TimeNs>(loss.last_ns) + 1});
   }
   return evidence::united(std::move(lost));

@@ -12,8 +12,8 @@
 namespace whystall::ledger {
 
 /// Gaps that are walked slab by slab, from the recording's end to its begin, and charged in two
-/// views: to what was waited for (the path), and, where threads work ahead, to whose lateness it was
-/// (lineage). Both conserve time.
+/// views: to what was waited for (the path), and, where threads work ahead, to whose lateness it
+/// was (lineage). Both conserve time.
 class Walked {
  public:
   Walked(const Names& names, const evidence::Intervals& lost)

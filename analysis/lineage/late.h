@@ -10,7 +10,8 @@
 
 namespace whystall::lineage {
 
-/// A part of a gap in which a delivery was waited for, and what is known of the thread that made it.
+/// A part of a gap in which a delivery was waited for, and what is known of the thread that made
+/// it.
 class Late {
  public:
   /// Begins at the end of the leaf. Nothing is surer than `gap`, which lies there.

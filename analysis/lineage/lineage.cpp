@@ -105,9 +105,8 @@ void Lineage::finish() {
     }
   }
   for (auto& [tid, all] : by_producer) {
-    std::stable_sort(all.begin(), all.end(), [](const Late* a, const Late* b) {
-      return a->delivered() < b->delivered();
-    });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Late* a, const Late* b) { return a->delivered() < b->delivered(); });
     Excess left;
     for (Late* late : all) late->settle(usual_, left);
   }

@@ -31,13 +31,13 @@ struct Answer {
 
 /// Charges gaps to whose lateness they were (the lineage view), where threads work ahead.
 ///
-/// The walk tells what was waited for in the gap itself. Of a thread that works ahead, a loader that
-/// always has its next item in work, that is only the end of the item: with reading first and
+/// The walk tells what was waited for in the gap itself. Of a thread that works ahead, a loader
+/// that always has its next item in work, that is only the end of the item: with reading first and
 /// decoding last, it says decoding, whatever made the item late. So what of a gap was waited for a
-/// delivery of such a thread is charged to what the thread did since it last made anybody wait for a
-/// delivery, or since it last waited for work itself, or its own source: in that period its lateness
-/// came about. Where hardly any of the period lies before the gap, the walk's own answer stands.
-/// Source: attribution by service time, excess first.
+/// delivery of such a thread is charged to what the thread did since it last made anybody wait for
+/// a delivery, or since it last waited for work itself, or its own source: in that period its
+/// lateness came about. Where hardly any of the period lies before the gap, the walk's own answer
+/// stands. Source: attribution by service time, excess first.
 ///
 /// The rest of a gap stays as it was walked. Time is conserved exactly. Memory: the leaves of those
 /// gaps that are not taken yet, at most about kMostHeld of them.
@@ -56,8 +56,8 @@ class Lineage {
   /// No slab comes any more.
   void finish();
 
-  /// The next gap whose answer is known, in the order in which they were begun; see finish(). False:
-  /// there is none yet.
+  /// The next gap whose answer is known, in the order in which they were begun; see finish().
+  /// False: there is none yet.
   bool take(Answer& answer);
 
   /// Of all gaps taken: what was charged by this view and not by the walk's.

@@ -58,8 +58,8 @@ DurationNs Excess::sum() const {
   return sum;
 }
 
-/// One piece may be so long that half of all time is its own, so it is not asked whether it is usual
-/// itself.
+/// One piece may be so long that half of all time is its own, so it is not asked whether it is
+/// usual itself.
 Excess Period::excess(const Usual& usual) const {
   std::map<model::Cause, DurationNs> longest;
   for (const Spent& spent : spent_) {

@@ -36,9 +36,9 @@ class Period {
   /// Cuts `late`, a part of a gap, into leaves by what the period was spent on. First by what was
   /// longer than one and a half times the median of all others: that made it late, as did what is
   /// left of that from the periods before; if there is less of it than `late`, the rest by how much
-  /// there was of each. Each leaf has the object and the chain of the longest piece; its place within
-  /// `late` means nothing. They come by time and sum to `late`. `left` is what no delivery was late
-  /// for yet: of the periods before it, then of this one too.
+  /// there was of each. Each leaf has the object and the chain of the longest piece; its place
+  /// within `late` means nothing. They come by time and sum to `late`. `left` is what no delivery
+  /// was late for yet: of the periods before it, then of this one too.
   std::vector<model::Leaf> spread(model::Interval late, const Usual& usual, Excess& left) const;
 
  private:

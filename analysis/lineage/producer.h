@@ -16,8 +16,8 @@ struct Delivery {
 
 /// The last thread of the chain that another one waits for and that works ahead of it: it was at
 /// work already when that wait began, so what it does during the wait is only the end of what made
-/// it late. One that is asked and answers is not: it waited for the asking thread until just before.
-/// Waits for locks are none for deliveries, and end the search.
+/// it late. One that is asked and answers is not: it waited for the asking thread until just
+/// before. Waits for locks are none for deliveries, and end the search.
 Delivery last_delivery(const timeline::Timeline& timeline, const model::Leaf& leaf);
 
 /// The same for the waits of the chain from place `from` on, up to the end of the leaf.

@@ -183,6 +183,12 @@ TEST_F(Ledger, WhereWaitsWereLostACauseIsOneStepLessSure) {
   EXPECT_EQ(only_finding(d).by_confidence, (std::array<model::DurationNs, 4>{30_ms, 20_ms, 0, 0}));
 }
 
+TEST_F(Ledger, EventsOfTasksWithoutStorageMakeWhatIsKnownOfOthersNoLessSure) {
+  read_gap(10_ms, 30_ms, b.file(1, "/data/1.jpg"));
+  b.loss(2, WST_LOST_STORAGE, 20_ms, 21_ms);
+  EXPECT_EQ(only_finding(diagnose(b.build())).confidence, Confidence::kProven);
+}
+
 TEST_F(Ledger, LossesOfTwoKindsAtOneTimeAreStillOneStep) {
   read_gap(10_ms, 30_ms, b.file(1, "/data/1.jpg"));
   b.loss(1, WST_LOST_WAIT, 20_ms, 21_ms).loss(1, WST_LOST_SLICE, 20_ms, 21_ms);

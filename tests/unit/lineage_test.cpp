@@ -30,8 +30,8 @@ class Pipeline : public ::testing::Test {
 
   Pipeline() { b.task(kTrainer, kTrainer, "python3"); }
 
-  /// `ahead`: how many items a loader may begin before the trainer takes the first of them; 0: it is
-  /// asked for one when the trainer begins to wait.
+  /// `ahead`: how many items a loader may begin before the trainer takes the first of them; 0: it
+  /// is asked for one when the trainer begins to wait.
   void run(int loaders, TimeNs read_ns, TimeNs decode_ns, int items, int ahead = 2) {
     for (int i = 0; i < loaders; i++)
       b.task(kFirstLoader + static_cast<Tid>(i), kFirstLoader + static_cast<Tid>(i), "loader");
@@ -102,8 +102,8 @@ class Pipeline : public ::testing::Test {
   TimeNs slow_read = 0, slow_decode = 0;
 };
 
-// 4 loaders of 100 ms an item feed a step of 20 ms with one in 25 ms: removing either stage would end
-// the stall, and what they take is what they have of it.
+// 4 loaders of 100 ms an item feed a step of 20 ms with one in 25 ms: removing either stage would
+// end the stall, and what they take is what they have of it.
 TEST_F(Pipeline, ThatIsTooSlowIsChargedByWhatItsItemsTake) {
   run(4, 60_ms, 40_ms, 80);
   EXPECT_NEAR(lineage(Cause::kStorageRead), 0.60, 0.04);
