@@ -68,6 +68,9 @@ model::Finding Account::finding(const Names& names) const {
   }
   std::stable_sort(f.objects.begin(), f.objects.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
+  for (const auto& [name, samples] : code_) f.code.push_back({name, samples});
+  std::stable_sort(f.code.begin(), f.code.end(),
+                   [](const auto& a, const auto& b) { return a.samples > b.samples; });
   for (const InGap& in : most_)
     f.evidence.push_back({in.gap, in.pid, in.ns, in.pieces, in.longest.at, in.longest.lineage,
                           names.hops(in.longest.chain)});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ class Account {
  public:
   /// A piece of an open gap. Returns whether it is the first of this gap.
   bool add(const model::Leaf& leaf, const model::Object& object, std::size_t gap);
+
+  /// By the name of code: samples of threads while they computed for it.
+  std::map<std::string, std::uint64_t>& code() { return code_; }
 
   /// No more pieces of this gap will come. `number` as in Occurrences::add().
   void close(std::size_t gap, model::Interval at, model::Pid pid, std::uint64_t number);
@@ -45,6 +49,7 @@ class Account {
 
   model::Finding sums_;
   std::map<model::Object, model::DurationNs> objects_;
+  std::map<std::string, std::uint64_t> code_;
   Longest longest_;
   std::vector<std::pair<std::size_t, InGap>> open_;
   std::vector<InGap> most_;  // of the closed ones, at most kMostEvidence

@@ -23,6 +23,16 @@ Object object_of(const Leaf& leaf) {
   return leaf.object;
 }
 
+/// ", in libjpeg.so.62", where most samples, of some, are in one file; else nothing.
+std::string where_it_ran(const Finding& f) {
+  constexpr std::uint64_t kFewest = 5;
+  std::uint64_t all = 0;
+  for (const auto& code : f.code) all += code.samples;
+  if (all < kFewest || f.code.front().samples * 2 <= all) return "";
+  const std::string& name = f.code.front().name;
+  return ", in " + name.substr(name.rfind('/') + 1);
+}
+
 }  // namespace
 
 Accounts::Key Accounts::key_of(const Leaf& leaf, model::Pid launcher) const {
@@ -77,6 +87,9 @@ void Accounts::charge(const Leaf& leaf, std::size_t gap, model::Pid launcher) {
   Account& account = accounts_[key_of(leaf, launcher)];
   if (account.add(leaf, object_of(leaf), gap)) open_[gap].push_back(&account);
   count_locks(leaf);
+  if (leaf.cause == Cause::kCpuBusy && !leaf.chain.empty())
+    names_.code().count(leaf.object.tid, leaf.lineage ? leaf.chain.back().at : leaf.at,
+                        account.code());
 }
 
 void Accounts::count_locks(const Leaf& leaf) {
@@ -147,14 +160,15 @@ std::string Accounts::describe(const Finding& f) const {
   if (f.cause == Cause::kCpuStopped) return describe_stops(f);
   // Of a lock, the objects differ only in what its holder did.
   if (f.objects.size() == 1 || f.cause == Cause::kUnknown || model::is_lock(f.cause))
-    return first.name;
+    return first.name + where_it_ran(f);
   std::set<model::Pid> pids;
   for (const auto& object : f.objects) pids.insert(object.id.pid);
   const std::string processes = std::to_string(pids.size()) + " processes";
   if (first.kind == "process") return first.comm + " (" + processes + ")";
   const std::string name = names_.process(first.id.pid);
   const std::string threads = std::to_string(f.objects.size()) + " threads";
-  if (pids.size() == 1) return name + " " + std::to_string(*pids.begin()) + " (" + threads + ")";
+  if (pids.size() == 1)
+    return name + " " + std::to_string(*pids.begin()) + " (" + threads + ")" + where_it_ran(f);
   return name + " (" + threads + " of " + processes + ")";
 }
 

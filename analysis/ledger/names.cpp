@@ -157,7 +157,7 @@ std::string describe_files(std::span<const std::string> paths) {
 }
 
 Names::Names(const model::Recording& recording)
-    : recording_(recording), runners_(recording.runners) {
+    : recording_(recording), code_(recording), runners_(recording.runners) {
   for (const wst_slice& s : recording.slices) {
     std::string name(s.comm, strnlen(s.comm, sizeof s.comm));
     if (s.tid == s.tgid || !runners_.contains(s.tgid)) runners_[s.tgid] = std::move(name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger/code_seen.h"
 #include "model/finding.h"
 #include "model/recording.h"
 
@@ -30,10 +31,12 @@ class Names {
   std::vector<model::ChainHop> hops(std::span<const model::Hop> hops) const;
   model::FindingObject object(model::Cause cause, const model::Object& id) const;
 
+  const SeenInCode& code() const { return code_; }
   model::Interval window() const { return recording_.window(); }
 
  private:
   const model::Recording& recording_;
+  SeenInCode code_;
   std::map<model::Pid, std::string>
       runners_;  // names of processes that are known from slices alone
 };

@@ -70,14 +70,29 @@ void take_shed(model::Meta& meta, const json& list) {
   }
 }
 
+/// Where a file of a process can be executed. What was mapped later, there or over it, counts.
+void take_code(model::CodeMap& code, const json& file) {
+  constexpr std::size_t kMost = 50'000;
+  const auto list = file.find("code");
+  if (list == file.end() || !list->is_array()) return;
+  for (const json& range : *list) {
+    const bool two = range.is_array() && range.size() == 2 && range[0].is_number_unsigned() &&
+                     range[1].is_number_unsigned();
+    if (!two || code.size() >= kMost) continue;
+    code[range[0].get<std::uint64_t>()] = {range[1].get<std::uint64_t>(), file.value("path", "")};
+  }
+}
+
 /// What one process has mapped; a hostile recording may list any number.
 void take_mapped_files(model::Meta& meta, const json& piece) {
   constexpr std::size_t kMost = 200'000;
   const auto files = piece.is_object() ? piece.find("files") : piece.end();
   if (!piece.is_object() || files == piece.end() || !files->is_array()) return;
+  model::CodeMap& code = meta.code[piece.value("pid", model::Pid{0})];
   for (const json& file : *files) {
     if (meta.mapped_files.size() >= kMost) return;
     if (!file.is_object()) continue;
+    take_code(code, file);
     meta.mapped_files[{file.value("ino", std::uint64_t{0}), file.value("dev", 0u)}] = {
         file.value("path", ""), file.value("fs", ""), false, false};
   }

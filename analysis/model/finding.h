@@ -51,6 +51,12 @@ struct Recurrence {
   TimeNs first_ns = 0, last_ns = 0;  // when the first and the last of these gaps began
 };
 
+/// Where threads were seen on the CPU: samples, 99 a second.
+struct CodeSeen {
+  std::string name;  // a file, "the kernel, in read", or "no file"
+  std::uint64_t samples = 0;
+};
+
 struct Finding {
   Cause cause = Cause::kUnknown;
   DurationNs ns = 0;
@@ -64,6 +70,7 @@ struct Finding {
   std::vector<FindingObject> objects;            // most time first; their ns sum to ns
   std::vector<GapEvidence> evidence = {};        // at most kMostEvidence, most time first
   Recurrence recurrence = {};
+  std::vector<CodeSeen> code = {};  // cpu.busy: most first
 
   DurationNs mean_ns() const { return pieces ? ns / static_cast<DurationNs>(pieces) : 0; }
 };

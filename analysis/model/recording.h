@@ -58,6 +58,14 @@ struct Source {
   TimeNs until_ns = 0;  // when it was detached; 0: it was not
 };
 
+/// A piece of executable memory that a file was mapped to.
+struct Code {
+  std::uint64_t hi = 0;  // the address behind it
+  std::string path;
+};
+/// Of one process, by where each piece begins.
+using CodeMap = std::map<std::uint64_t, Code>;
+
 /// What capture says of itself, from the META chunks.
 struct Meta {
   std::string whystall;
@@ -84,6 +92,7 @@ struct Meta {
   /// Files that the targets had mapped when the recording began or ended, by inode and device: a
   /// mapping does not tell the generation.
   std::map<std::pair<std::uint64_t, std::uint32_t>, File> mapped_files;
+  std::map<Pid, CodeMap> code;  // of the targets, when the recording began or ended
 };
 
 /// Whether a process is whystall, or a part of it.

@@ -85,6 +85,23 @@ std::string objects(const Finding& f, const TextStyle& style) {
   return text;
 }
 
+std::string code(const Finding& f, const TextStyle& style) {
+  if (f.code.empty()) return "";
+  constexpr std::size_t kShown = 10;
+  std::uint64_t rest = 0;
+  std::string text = "\nWhere it computed, by samples:\n";
+  for (std::size_t i = 0; i < f.code.size(); i++) {
+    if (i >= kShown) {
+      rest += f.code[i].samples;
+      continue;
+    }
+    text += "  " + pad(std::to_string(f.code[i].samples), 9) +
+            fit(printable(f.code[i].name), style.columns - 11) + "\n";
+  }
+  if (rest > 0) text += "  " + pad(std::to_string(rest), 9) + "elsewhere\n";
+  return text;
+}
+
 std::string hop_line(const Diagnosis& d, const model::ChainHop& hop, bool held,
                      const TextStyle& style) {
   std::string did = printable(hop.call);
@@ -146,7 +163,7 @@ std::string render_cause_text(const Diagnosis& d, const Finding& f, const TextSt
       how_often(f, d.meta, 1000) + ", in " +
           format(f.gaps == 1 ? "%llu gap" : "%llu gaps", static_cast<unsigned long long>(f.gaps)),
       style.columns, 2);
-  text += confidence(f) + lineage(d, f, style) + alike(d, f) + objects(f, style) +
+  text += confidence(f) + lineage(d, f, style) + alike(d, f) + objects(f, style) + code(f, style) +
           evidence(d, f, style);
   if (const auto step = advice::next_step(d, f))
     text += "\n" + wrap_text("Next: " + step->sentence, style.columns, 0);

@@ -124,6 +124,9 @@ ordered_json finding_json(const Diagnosis& d, const Finding& f, std::size_t rank
   ordered_json objects = ordered_json::array(), evidence = ordered_json::array();
   for (const auto& o : f.objects) objects.push_back(object_json(o));
   for (const auto& e : f.evidence) evidence.push_back(evidence_json(d, e));
+  ordered_json code = ordered_json::array();
+  for (const auto& c : f.code)
+    code.push_back({{"name", printable(c.name)}, {"samples", c.samples}});
   ordered_json place, next, part;
   if (f.cause != model::Cause::kWaitIdle) part = share(f.ns, whole);
   if (rank) {
@@ -147,6 +150,7 @@ ordered_json finding_json(const Diagnosis& d, const Finding& f, std::size_t rank
           {"next", next},
           {"recurrence", recurrence_json(d, f.recurrence)},
           {"evidence", evidence},
+          {"code", code},
           {"objects", objects}};
 }
 

@@ -42,7 +42,8 @@ class Table {
     if (!known) return text;
     text += indented(how_often(f, meta_, columns));
     // A chain of the thread alone that is the object says nothing.
-    if (chain_lines == 0 || f.path == f.object) return text;
+    if (chain_lines == 0 || f.path == f.object || f.object.starts_with(f.path + ", in "))
+      return text;
     for (const std::string& line :
          wrap_chain(printable(f.path), style_.columns - kIndent, chain_lines)) {
       text += indented(line);

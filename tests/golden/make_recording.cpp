@@ -21,7 +21,7 @@
 //   copy FROM TO TID [bytes=N] · memory FROM TO TID [bytes=N] · context T TID HANDLE
 //                                       each also stream=N symbol=N
 //   gap FROM TO TID                     calls that prove the device idle: submit, sync, submit
-//   sample T TID [call=NAME]
+//   sample T TID [call=NAME] [ip=N]
 //   endpoint PID INODE KIND [listens] [local=PORT] [remote=PORT]
 //   loss CLASS COUNT FROM TO
 //   repeat N STEP … end                 these lines N times, each STEP later; $i is the round
@@ -335,6 +335,7 @@ class Maker {
     r.tid = static_cast<std::uint32_t>(line.number(1));
     r.tgid = pid_of(r.tid);
     r.nr = named(kCalls, line.value("call").value_or("none"));
+    r.ip = line.number_or("ip", 0);
     write(r);
   }
 

@@ -182,8 +182,8 @@ class Session {
             {"sources", describe(kernel_.sources(), lives_)}};
   }
 
-  /// What the targets have mapped, which names the files that were faulted in. Told at the
-  /// beginning and at the end; what one tells is added to what the other did.
+  /// What the targets have mapped, which names the files that were faulted in and the code that
+  /// ran. Told at the beginning and at the end; what one tells is added to what the other did.
   void note_mapped_files() {
     constexpr std::size_t kMostProcesses = 64, kMostFiles = 2000;
     std::size_t processes = 0;
@@ -191,7 +191,11 @@ class Session {
       if (processes++ == kMostProcesses) return;
       json list = json::array();
       for (const target::MappedFile& m : target::mapped_files(pid, kMostFiles))
-        list.push_back({{"path", m.path}, {"ino", m.ino}, {"dev", m.dev}, {"fs", m.fs_type}});
+        list.push_back({{"path", m.path},
+                        {"ino", m.ino},
+                        {"dev", m.dev},
+                        {"fs", m.fs_type},
+                        {"code", m.code}});
       if (!list.empty()) note({{"mappings", {{"pid", pid}, {"files", list}}}});
     }
   }

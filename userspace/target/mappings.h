@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace whystall::target {
@@ -15,6 +16,7 @@ struct MappedFile {
   std::uint32_t dev = 0;  // kernel encoding: major << 20 | minor
   std::string path;       // as the process sees it
   std::string fs_type;    // empty when its mount is not listed
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> code;  // where it can be executed, [lo, hi)
 };
 
 /// The files that a process has mapped, each once. At most `limit`. Empty when the process is gone.
