@@ -32,7 +32,7 @@ def file_object(name, ns):
 
 def finding(cause, objects, ns=None, confidence="proven", path="main <- read pipe <- worker"):
     return {"cause": cause, "ns": sum(o["ns"] for o in objects) if ns is None else ns, "objects": objects,
-            "confidence": confidence, "path": path}
+            "confidence": confidence, "path": path, "code": []}
 
 
 def made_up_run(findings, silences=(), steps=20):

@@ -35,6 +35,7 @@ class Fault:
     ms: float = 0    # of each step; 0: what the others leave
     part: float = 0  # of each step's stall, where none has a length of its own
     chain: str = ""  # what the path of the finding must contain, a regular expression
+    code: str = ""   # where it must have been seen most, the same
 
 
 @dataclass(frozen=True)

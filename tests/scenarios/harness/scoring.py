@@ -145,14 +145,18 @@ def false_at_proven(case, run, truth, stalled):
 
 
 def broken_chains(case, report):
-    """Of each fault with a chain: whether the largest finding of its cause tells it."""
+    """Of each fault with a chain, or with code: whether the largest finding of its cause tells it."""
     broken = []
     for fault in case.faults:
         found = [f for f in findings_of(case, report) if f["cause"] == fault.cause]
-        if fault.chain and found:
-            path = max(found, key=lambda f: f["ns"])["path"]
-            if not re.search(fault.chain, path):
-                broken.append(f"'{path}' lacks /{fault.chain}/")
+        if not found:
+            continue
+        largest = max(found, key=lambda f: f["ns"])
+        if not re.search(fault.chain, largest["path"]):
+            broken.append(f"'{largest['path']}' lacks /{fault.chain}/")
+        code = largest["code"][0]["name"] if largest["code"] else ""
+        if not re.search(fault.code, code):
+            broken.append(f"computed in '{code}', not in /{fault.code}/")
     return broken
 
 
