@@ -18,9 +18,10 @@ class SeenInCode {
   /// The recording must outlive it.
   explicit SeenInCode(const model::Recording& recording);
 
-  /// Adds the samples of thread `tid` in `at` to `counts`, by the file whose code it was in. Inside a
-  /// system call, by that.
-  void count(model::Tid tid, model::Interval at, std::map<std::string, std::uint64_t>& counts) const;
+  /// Adds the samples of thread `tid` in `at` to `counts`, by the file whose code it was in. Inside
+  /// a system call, by that.
+  void count(model::Tid tid, model::Interval at,
+             std::map<std::string, std::uint64_t>& counts) const;
 
  private:
   std::string name_of(const wst_sample& sample) const;

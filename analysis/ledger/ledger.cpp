@@ -111,7 +111,8 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
 
   const Names names(recording);
   const auto lost = lost_states(recording.losses);
-  Walked starved(names, lost), silent(names, lost);
+  // Nobody is blamed for a silence.
+  Walked starved(names, lost, false), silent(names, lost, true);
   for (const gaps::Device& device : devices) {
     d.devices.push_back(device_time(device, recording.meta));
     d.had_work_ns += device.had_work_ns;
@@ -147,7 +148,6 @@ Result<model::Diagnosis> diagnose(load::Source& source) {
   d.lineage_ns = starved.relabelled();
   if (d.lineage_ns > 0) d.path_findings = starved.path().accounts().findings();
   d.through_locks = starved.path().accounts().through_locks();
-  // Nobody is blamed for a silence.
   d.silence_findings = silent.path().accounts().findings();
   d.exposures = exposures(devices, recording, names);
   d.long_calls = long_calls(recording, names);

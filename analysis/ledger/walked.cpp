@@ -38,7 +38,8 @@ void Walked::walk(const walk::Walks& walks, Interval slab) {
     gaps::Gap part = *one.gap;
     part.at = {std::max(part.at.lo, slab.lo), std::min(part.at.hi, slab.hi)};
     auto leaves = walks.walk(part);
-    lineage_.add(walks, {one.number, part.pid, one.gap->at, part.confidence}, leaves);
+    if (!path_only_)
+      lineage_.add(walks, {one.number, part.pid, one.gap->at, part.confidence}, leaves);
     path_.add(std::move(leaves), one.number, part.pid);
     if (one.gap->at.lo < slab.lo) return false;
     path_.close(one.number, one.gap->at, one.gap->pid);

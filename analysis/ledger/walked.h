@@ -16,8 +16,9 @@ namespace whystall::ledger {
 /// was (lineage). Both conserve time.
 class Walked {
  public:
-  Walked(const Names& names, const evidence::Intervals& lost)
-      : path_(names, lost), by_lineage_(names, lost) {}
+  /// `path_only`: by_lineage() stays empty.
+  Walked(const Names& names, const evidence::Intervals& lost, bool path_only)
+      : path_only_(path_only), path_(names, lost), by_lineage_(names, lost) {}
 
   /// All come before the first walk(). `micro`: it is charged without a walk.
   void add(const gaps::Gap& gap, bool micro);
@@ -40,6 +41,7 @@ class Walked {
   void sort();
   void take_answers();
 
+  const bool path_only_;
   Charges path_, by_lineage_;
   lineage::Lineage lineage_;
   std::vector<Numbered> to_walk_, open_;

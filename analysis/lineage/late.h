@@ -34,8 +34,10 @@ class Late {
     goes_on_ = state_ == State::kInPeriod;
     end();
   }
-  /// How many leaves the walk gave.
+  /// How many leaves the walk gave, and, when it has ended, what its period takes as much memory
+  /// as.
   std::size_t walked() const { return path_.size(); }
+  std::size_t pieces() const { return 4 * period_.objects(); }
   bool ended() const { return state_ == State::kEnded; }
 
   /// What its pieces were like.

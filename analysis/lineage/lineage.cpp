@@ -17,7 +17,8 @@ using model::TimeNs;
 
 namespace {
 
-/// Of gaps that are not taken. Then the first ones are answered by what is usual so far.
+/// Leaves and pieces of gaps that are not taken, some 250 bytes each. Then the first ones are
+/// answered by what is usual so far.
 constexpr std::size_t kMostHeld = 100'000;
 
 using Part = std::variant<Leaf, std::shared_ptr<Late>>;
@@ -48,7 +49,7 @@ void Lineage::add(const walk::Walks& walks, const Gap& gap, const std::vector<Le
   }
   Held& held = *known->second;
   for (auto leaf = part.rbegin(); leaf != part.rend(); ++leaf) {
-    held_leaves_++;
+    held_++;
     const Delivery delivery =
         leaf->cause == Cause::kWaitIdle ? Delivery{} : last_delivery(walks.timeline, *leaf);
     if (delivery.by == 0) {
@@ -85,6 +86,7 @@ void Lineage::go_back(const walk::Walks& walks, Interval slab) {
     if (delivered) late->end_at_delivery();
     if (!late->ended()) return false;
     late->add_usual(usual_);
+    held_ += late->pieces();
     return true;
   });
   deliveries_.clear();
@@ -94,6 +96,7 @@ void Lineage::finish() {
   for (const auto& late : late_) {
     late->end();
     late->add_usual(usual_);
+    held_ += late->pieces();
   }
   late_.clear();
   finished_ = true;
@@ -121,16 +124,16 @@ bool Lineage::take(Answer& answer) {
     if (late && !(*late)->ended()) return false;
     any_late |= late != nullptr;
   }
-  if (any_late && !finished_ && held_leaves_ <= kMostHeld) return false;
+  if (any_late && !finished_ && held_ <= kMostHeld) return false;
   answer = {held.gap, held.launcher, held.whole, {}};
   for (const Part& part : held.parts) {
     if (const auto* leaf = std::get_if<Leaf>(&part)) {
       answer.leaves.push_back(*leaf);
-      held_leaves_--;
+      held_--;
       continue;
     }
     Late& late = *std::get<std::shared_ptr<Late>>(part);
-    held_leaves_ -= late.walked();
+    held_ -= late.walked() + late.pieces();
     Excess left;
     if (!late.settled()) late.settle(usual_, left);
     if (late.by_lineage()) relabelled_ += late.at().length();

@@ -39,8 +39,8 @@ struct Answer {
 /// lateness came about. Where hardly any of the period lies before the gap, the walk's own answer
 /// stands. Source: attribution by service time, excess first.
 ///
-/// The rest of a gap stays as it was walked. Time is conserved exactly. Memory: the leaves of those
-/// gaps that are not taken yet, at most about kMostHeld of them.
+/// The rest of a gap stays as it was walked. Time is conserved exactly. Memory: some 25 MB for
+/// those gaps that are not taken yet.
 class Lineage {
  public:
   Lineage();
@@ -72,7 +72,7 @@ class Lineage {
   /// Times of deliveries that were waited for in the slab, by who made them.
   std::unordered_map<model::Tid, std::vector<model::TimeNs>> deliveries_;
   Usual usual_;
-  std::size_t held_leaves_ = 0;
+  std::size_t held_ = 0;  // see kMostHeld
   model::DurationNs relabelled_ = 0;
   bool finished_ = false;
 };

@@ -31,6 +31,7 @@ class Period {
   void add(const model::Leaf& piece);
 
   model::DurationNs length() const { return ns_; }
+  std::size_t objects() const { return spent_.size(); }
   model::DurationNs spent_on(model::Cause cause) const;
 
   /// Cuts `late`, a part of a gap, into leaves by what the period was spent on. First by what was
