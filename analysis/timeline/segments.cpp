@@ -18,20 +18,17 @@ namespace {
 constexpr std::size_t kBlock = 16;
 constexpr std::uint32_t kNotKnown = ~std::uint32_t{0};
 
-TimeNs end_of(const Sums* sums) {
-  return time(sums->head.h.ts);
-}
 TimeNs begin_of(const Sums* sums) {
   return time(sums->head.from_ns);
 }
 
 }  // namespace
 
-Segments::Segments(std::span<const wst_wait* const> waits, std::span<const Sums* const> sums,
+Segments::Segments(std::span<const Timed<wst_wait>> waits, std::span<const Timed<Sums>> sums,
                    const NextOfThread* later)
     : waits_(waits), sums_(sums), later_(later) {
-  const auto begins_earlier = [](const Sums* a, const Sums* b) {
-    return begin_of(a) < begin_of(b);
+  const auto begins_earlier = [](const Timed<Sums>& a, const Timed<Sums>& b) {
+    return begin_of(a.record) < begin_of(b.record);
   };
   sums_rise_ = std::is_sorted(sums.begin(), sums.end(), begins_earlier);
   boundaries_.assign(waits.size() / kBlock + 1, kNotKnown);
@@ -41,13 +38,14 @@ Segments::Segments(std::span<const wst_wait* const> waits, std::span<const Sums*
 /// Whether a segment may begin with the wait, going back in time.
 bool Segments::begins_at(std::size_t wait) const {
   if (wait == 0 || !sums_rise_) return wait == 0;
-  if (!Stays::stands_alone(*waits_[wait]) || (waits_[wait - 1]->flags & WST_WAIT_OPEN))
+  if (!Stays::stands_alone(*waits_[wait].record) ||
+      (waits_[wait - 1].record->flags & WST_WAIT_OPEN))
     return false;
-  const TimeNs t = time(waits_[wait]->h.ts);
+  const TimeNs t = waits_[wait].at;
   if (later_ && later_->sums && begin_of(&*later_->sums) < t) return false;
   const auto next = std::partition_point(sums_.begin(), sums_.end(),
-                                         [&](const Sums* sums) { return end_of(sums) <= t; });
-  return next == sums_.end() || begin_of(*next) >= t;
+                                         [&](const Timed<Sums>& sums) { return sums.at <= t; });
+  return next == sums_.end() || begin_of(next->record) >= t;
 }
 
 std::size_t Segments::boundary(std::size_t block) {
@@ -74,15 +72,15 @@ Segments::Segment& Segments::of_wait(std::size_t wait) {
   while (next < boundaries_.size() && boundary(next) <= first) next++;
   segment.first = first;
   segment.end = boundary(next);
-  segment.hi = first == 0 ? std::numeric_limits<TimeNs>::max() : time(waits_[first]->h.ts);
-  segment.lo = segment.end == waits_.size() ? std::numeric_limits<TimeNs>::min()
-                                            : time(waits_[segment.end]->h.ts);
+  segment.hi = first == 0 ? std::numeric_limits<TimeNs>::max() : waits_[first].at;
+  segment.lo =
+      segment.end == waits_.size() ? std::numeric_limits<TimeNs>::min() : waits_[segment.end].at;
   return segment;
 }
 
 Segments::Segment& Segments::around(TimeNs t) {
   const auto until = std::partition_point(
-      waits_.begin(), waits_.end(), [&](const wst_wait* wait) { return time(wait->h.ts) >= t; });
+      waits_.begin(), waits_.end(), [&](const Timed<wst_wait>& wait) { return wait.at >= t; });
   const auto count = static_cast<std::size_t>(until - waits_.begin());
   return of_wait(count == 0 ? 0 : count - 1);
 }
@@ -106,8 +104,8 @@ std::vector<const Sums*> Segments::sums_in(const Segment& segment) const {
       kept.push_back(one);
   };
   auto one = std::partition_point(sums_.begin(), sums_.end(),
-                                  [&](const Sums* sums) { return end_of(sums) <= segment.lo; });
-  for (; one != sums_.end() && end_of(*one) <= segment.hi; ++one) add(*one);
+                                  [&](const Timed<Sums>& sums) { return sums.at <= segment.lo; });
+  for (; one != sums_.end() && one->at <= segment.hi; ++one) add(one->record);
   if (segment.first == 0 && later_ && later_->sums) add(&*later_->sums);
   return kept;
 }
@@ -118,7 +116,7 @@ const std::vector<Piece>& Segments::made(Segment& segment, Store& store) const {
   const std::size_t last = std::min(segment.end + 1, waits_.size());
   const std::size_t first = segment.first == 0 ? 0 : segment.first - 1;
   Stays stays(segment.first == 0 ? later_ : nullptr, &store.room);
-  for (std::size_t i = first; i < last; i++) stays.add(*waits_[i]);
+  for (std::size_t i = first; i < last; i++) stays.add(*waits_[i].record);
   auto& pieces = segment.pieces = stays.take();
   // Of its neighbours.
   while (!pieces.empty() && pieces.back().at.lo >= segment.hi) pieces.pop_back();

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "timeline/grouped.h"
 #include "timeline/later.h"
 #include "timeline/piece.h"
 
@@ -29,7 +30,7 @@ struct Store {
 class Segments {
  public:
   /// The waits, the last to end first, and the sums, by time; all of it must outlive the pieces.
-  Segments(std::span<const wst_wait* const> waits, std::span<const model::Sums* const> sums,
+  Segments(std::span<const Timed<wst_wait>> waits, std::span<const Timed<model::Sums>> sums,
            const NextOfThread* later);
 
   /// See Timeline.
@@ -68,8 +69,8 @@ class Segments {
   std::size_t boundary(std::size_t block);
   Segment& of_wait(std::size_t wait);
 
-  std::span<const wst_wait* const> waits_;
-  std::span<const model::Sums* const> sums_;
+  std::span<const Timed<wst_wait>> waits_;
+  std::span<const Timed<model::Sums>> sums_;
   const NextOfThread* later_;
   bool sums_rise_ = true;  // also by where they begin
   /// Of each block of waits: where the first segment that begins in it or after it does.

@@ -2,6 +2,7 @@
 #include "timeline/timeline.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -20,38 +21,24 @@ bool wants(const std::unordered_set<Tid>* only, Tid tid) {
   return !only || only->contains(tid);
 }
 
-/// The last to end comes first.
-bool ends_later(const wst_wait* a, const wst_wait* b) {
-  return a->h.ts > b->h.ts;
-}
-
-bool ends_earlier(const model::Sums* a, const model::Sums* b) {
-  return a->head.h.ts < b->head.h.ts;
-}
-
-template <typename Record, typename Before>
-void sort_if_need_be(std::span<const Record*> records, Before before) {
-  if (!std::is_sorted(records.begin(), records.end(), before))
-    std::stable_sort(records.begin(), records.end(), before);
-}
-
 /// The first one that no later one repeats; null: there is none.
-const model::Sums* first_sums(std::span<const model::Sums*> sums, const NextOfThread* next) {
+const model::Sums* first_sums(std::span<const Timed<model::Sums>> sums, const NextOfThread* next) {
   const model::Sums* later = next && next->sums ? &*next->sums : nullptr;
   if (sums.empty()) return later;
   std::size_t i = 0;
   const auto repeats = [&](const model::Sums* one) {
-    return one->head.from_ns == sums[i]->head.from_ns;
+    return one->head.from_ns == sums[i].record->head.from_ns;
   };
-  while (i + 1 < sums.size() && repeats(sums[i + 1])) i++;
-  return i + 1 == sums.size() && later && repeats(later) ? later : sums[i];
+  while (i + 1 < sums.size() && repeats(sums[i + 1].record)) i++;
+  return i + 1 == sums.size() && later && repeats(later) ? later : sums[i].record;
 }
 
 /// Where to begin, of waits that are sorted, so that what comes before them all is as if it had
 /// been begun with the first one: 0, if need be.
-std::size_t far_enough(std::span<const wst_wait*> waits) {
+std::size_t far_enough(std::span<const Timed<wst_wait>> waits) {
   for (std::size_t i = waits.size(); i-- > 1;) {
-    if (Stays::stands_alone(*waits[i]) && !(waits[i - 1]->flags & WST_WAIT_OPEN)) return i - 1;
+    if (Stays::stands_alone(*waits[i].record) && !(waits[i - 1].record->flags & WST_WAIT_OPEN))
+      return i - 1;
   }
   return 0;
 }
@@ -76,13 +63,14 @@ const NextOfThread* Timeline::known_after(Tid tid) const {
 
 void Timeline::add_threads(const std::unordered_set<Tid>* only) {
   const auto& waits = slab_.records.waits;
+  waits_.reserve(waits.size());
   for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
-    if (wants(only, wait->tid)) waits_.add(numbers_.add(wait->tid), *wait);
+    if (wants(only, wait->tid)) waits_.add(numbers_.add(wait->tid), time(wait->h.ts), *wait);
   }
   for (const model::Sums& sums : slab_.records.sums) {
-    if (wants(only, sums.head.tid) && time(sums.head.h.ts) >= slab_.from &&
-        sums.head.from_ns < sums.head.h.ts)
-      sums_.add(numbers_.add(sums.head.tid), sums);
+    const TimeNs at = time(sums.head.h.ts);
+    if (wants(only, sums.head.tid) && at >= slab_.from && time(sums.head.from_ns) < at)
+      sums_.add(numbers_.add(sums.head.tid), at, sums);
   }
   for (const auto& [tid, next] : slab_.later.threads) {
     if (wants(only, tid)) numbers_.add(tid);
@@ -92,23 +80,24 @@ void Timeline::add_threads(const std::unordered_set<Tid>* only) {
   sums_.group(numbers_.size());
   next_.threads.reserve(numbers_.size());
   for (std::uint32_t number = 0; number < threads_.size(); number++) {
-    sort_if_need_be(waits_.of(number), ends_later);
-    sort_if_need_be(sums_.of(number), ends_earlier);
+    sort_nearly_sorted(waits_.of(number), std::greater());
+    sort_nearly_sorted(sums_.of(number), std::less());
     const Tid tid = numbers_.keys()[number];
     next_.threads[tid] = next_of(number, known_after(tid));
   }
 }
 
 NextOfThread Timeline::next_of(std::uint32_t number, const NextOfThread* later) {
-  const auto all = waits_.of(number);
+  const auto all = std::as_const(waits_).of(number);
   const auto end = std::partition_point(
-      all.begin(), all.end(), [&](const wst_wait* wait) { return time(wait->h.ts) >= slab_.from; });
+      all.begin(), all.end(), [&](const Timed<wst_wait>& wait) { return wait.at >= slab_.from; });
   const auto waits = all.first(static_cast<std::size_t>(end - all.begin()));
   const std::size_t first = far_enough(waits);
   Stays stays(first == 0 ? later : nullptr, nullptr);
-  for (const wst_wait* wait : waits.subspan(first)) stays.add(*wait);
+  for (const auto& wait : waits.subspan(first)) stays.add(*wait.record);
   NextOfThread next = stays.next();
-  if (const model::Sums* sums = first_sums(sums_.of(number), later)) next.sums = *sums;
+  if (const model::Sums* sums = first_sums(std::as_const(sums_).of(number), later))
+    next.sums = *sums;
   return next;
 }
 
@@ -133,29 +122,33 @@ void Timeline::add_slices(const Slab& slab) {
 }
 
 void Timeline::add_moves(const Slab& slab) {
-  for (const wst_migrate& move : slab.records.migrations) {
-    if (time(move.h.ts) < slab.from) continue;
-    moves_.push_back(&move);
-  }
-  for (const wst_migrate& move : slab.later.moves) moves_.push_back(&move);
-  for (const wst_migrate* move : moves_) {
-    const auto thread = next_.threads.find(move->tid);
-    if (thread == next_.threads.end() || !thread->second.wait) continue;
+  const auto add = [&](const wst_migrate& move) {
+    moves_.add(movers_.add(move.tid), time(move.h.ts), move);
+  };
+  const auto add_and_pass_on = [&](const wst_migrate& move) {
+    add(move);
+    const auto thread = next_.threads.find(move.tid);
+    if (thread == next_.threads.end() || !thread->second.wait) return;
     const wst_wait& wait = *thread->second.wait;
-    if (move->h.ts >= wait.out_ns && move->h.ts <= wait.h.ts) next_.moves.push_back(*move);
+    if (move.h.ts >= wait.out_ns && move.h.ts <= wait.h.ts) next_.moves.push_back(move);
+  };
+  for (const wst_migrate& move : slab.records.migrations) {
+    if (time(move.h.ts) >= slab.from) add_and_pass_on(move);
   }
-  for (const wst_migrate& move : slab.moved_before) moves_.push_back(&move);
-  std::stable_sort(moves_.begin(), moves_.end(), [](const wst_migrate* a, const wst_migrate* b) {
-    return std::pair(a->tid, a->h.ts) < std::pair(b->tid, b->h.ts);
-  });
+  for (const wst_migrate& move : slab.later.moves) add_and_pass_on(move);
+  for (const wst_migrate& move : slab.moved_before) add(move);
+  moves_.group(movers_.size());
+  for (std::uint32_t number = 0; number < movers_.size(); number++)
+    sort_nearly_sorted(moves_.of(number), std::less());
 }
 
 Segments* Timeline::segments(Tid tid) const {
   const std::uint32_t number = numbers_.find(tid);
-  if (number == Numbering::kNone) return nullptr;
+  if (number == model::Numbering::kNone) return nullptr;
   auto& segments = threads_[number];
   if (!segments)
-    segments = std::make_unique<Segments>(waits_.of(number), sums_.of(number), known_after(tid));
+    segments = std::make_unique<Segments>(std::as_const(waits_).of(number),
+                                          std::as_const(sums_).of(number), known_after(tid));
   return segments.get();
 }
 
@@ -179,15 +172,18 @@ TimeNs Timeline::covered_until(Tid tid, TimeNs t) const {
 
 std::vector<Queue> Timeline::queues(const wst_wait& wait, Interval at) const {
   if (!(wait.flags & WST_WAIT_MIGRATED)) return {{at, wait.h.cpu}};
-  const auto first = std::lower_bound(
-      moves_.begin(), moves_.end(), std::pair(wait.tid, wait.out_ns),
-      [](const wst_migrate* m, const auto& key) { return std::pair(m->tid, m->h.ts) < key; });
+  const std::uint32_t mover = movers_.find(wait.tid);
+  if (mover == model::Numbering::kNone) return {};
+  const auto moves = moves_.of(mover);
+  auto next = std::partition_point(moves.begin(), moves.end(), [&](const Timed<wst_migrate>& move) {
+    return move.at < time(wait.out_ns);
+  });
   std::vector<Queue> queues;
   TimeNs from = at.lo;
   bool complete = false;
-  for (auto next = first; next != moves_.end() && (*next)->tid == wait.tid; ++next) {
-    const wst_migrate* move = *next;
-    const TimeNs t = time(move->h.ts);
+  for (; next != moves.end(); ++next) {
+    const wst_migrate* move = next->record;
+    const TimeNs t = next->at;
     if (t > time(wait.h.ts)) break;
     complete = move->to_cpu == wait.h.cpu;
     if (t <= from) continue;

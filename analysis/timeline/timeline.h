@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "model/numbering.h"
 #include "model/recording.h"
+#include "timeline/grouped.h"
 #include "timeline/later.h"
-#include "timeline/numbering.h"
 #include "timeline/piece.h"
 #include "timeline/segments.h"
 
@@ -90,12 +91,13 @@ class Timeline {
   Segments* segments(model::Tid tid) const;
 
   Slab slab_;
-  Numbering numbers_;          // of threads
+  model::Numbering numbers_;   // of threads
   Grouped<wst_wait> waits_;    // the last to end first
   Grouped<model::Sums> sums_;  // by time
   mutable std::vector<std::unique_ptr<Segments>> threads_;
   mutable Store store_;
-  std::vector<const wst_migrate*> moves_;  // by thread and time
+  model::Numbering movers_;     // threads that were moved
+  Grouped<wst_migrate> moves_;  // by time
   std::unordered_map<std::uint32_t, std::vector<Slice>> slices_;
   Later next_;
 };

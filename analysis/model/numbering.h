@@ -3,17 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
-namespace whystall::timeline {
+namespace whystall::model {
 
 /// Numbers keys from 0 in the order in which they first come. It is asked once for each record, so
 /// it is a flat table, never more than half full.
 class Numbering {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  /// What a key takes.
+  static constexpr std::size_t kMostBytes = 48;
 
   std::uint32_t add(std::uint32_t key) {
     std::size_t at = place(key);
@@ -52,33 +53,4 @@ class Numbering {
   std::vector<std::uint32_t> keys_;
 };
 
-/// The records of each key side by side, those of a key as they came.
-template <typename Record>
-class Grouped {
- public:
-  void add(std::uint32_t number, const Record& record) { records_.emplace_back(number, &record); }
-
-  /// When all are there, of `count` keys.
-  void group(std::size_t count) {
-    begins_.assign(count + 1, 0);
-    for (const auto& [number, record] : records_) begins_[number + 1]++;
-    for (std::size_t i = 0; i < count; i++) begins_[i + 1] += begins_[i];
-    std::vector<std::uint32_t> next(begins_.begin(), begins_.end() - 1);
-    grouped_.resize(records_.size());
-    for (const auto& [number, record] : records_) grouped_[next[number]++] = record;
-    records_ = {};
-  }
-  std::span<const Record*> of(std::size_t number) {
-    return std::span(grouped_).subspan(begins_[number], begins_[number + 1] - begins_[number]);
-  }
-  std::span<const Record* const> of(std::size_t number) const {
-    return std::span(grouped_).subspan(begins_[number], begins_[number + 1] - begins_[number]);
-  }
-
- private:
-  std::vector<std::pair<std::uint32_t, const Record*>> records_;
-  std::vector<std::uint32_t> begins_;
-  std::vector<const Record*> grouped_;
-};
-
-}  // namespace whystall::timeline
+}  // namespace whystall::model
