@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "load/believable.h"
-#include "load/loader.h"
 #include "load/memory.h"
 
 namespace whystall::load {
@@ -15,13 +14,20 @@ namespace whystall::load {
 using model::Tid;
 using model::TimeNs;
 
+Callers::Thread* Callers::thread(Tid tid) {
+  const std::uint32_t number = numbers_.add(tid);
+  if (number == threads_.size()) {
+    threads_.emplace_back();
+    took(kVectorFactor * sizeof(Thread) + model::Numbering::kMostBytes);
+  }
+  return gone_ ? nullptr : &threads_[number];
+}
+
 bool Callers::wants(Tid tid) {
-  const auto [entry, fresh] = threads_.try_emplace(tid);
-  if (fresh) took(sizeof *entry + kNodeBytes);
-  if (gone_) return false;
-  Thread& thread = entry->second;
-  if (thread.calls && !thread.late) return true;
-  thread.passed = true;
+  Thread* known = thread(tid);
+  if (!known) return false;
+  if (known->calls && !known->late) return true;
+  known->passed = true;
   return false;
 }
 
@@ -52,13 +58,10 @@ void Callers::keep(const model::Sums& sums) {
 
 void Callers::see_call(Tid tid) {
   if (gone_) return;
-  const auto [entry, fresh] = threads_.try_emplace(tid);
-  if (fresh) took(sizeof *entry + kNodeBytes);
-  if (gone_) return;
-  Thread& thread = entry->second;
-  if (thread.calls) return;
-  thread.calls = true;
-  any_late_ |= thread.late = thread.passed;
+  Thread* known = thread(tid);
+  if (!known || known->calls) return;
+  known->calls = true;
+  any_late_ |= known->late = known->passed;
 }
 
 void Callers::end_chunk(std::uint64_t at, std::uint64_t room) {
@@ -67,29 +70,28 @@ void Callers::end_chunk(std::uint64_t at, std::uint64_t room) {
   any_late_ = false;
   any_missed_ = true;
   missed_until_ = at;
-  for (auto& [tid, thread] : threads_) {
-    if (!std::exchange(thread.late, false)) continue;
-    thread.missed_until = at;
+  for (Thread& thread : threads_) {
+    if (std::exchange(thread.late, false)) thread.missed_until = at;
   }
 }
 
 void Callers::take_missed(const recording::Chunk& chunk) {
   const auto missed = [&](Tid tid) {
-    const auto found = threads_.find(tid);
-    return found != threads_.end() && found->second.calls && found->second.passed &&
-           chunk.at <= found->second.missed_until;
+    const std::uint32_t number = numbers_.find(tid);
+    if (number == model::Numbering::kNone) return false;
+    const Thread& thread = threads_[number];
+    return thread.calls && thread.passed && chunk.at <= thread.missed_until;
   };
+  wst_wait wait;
   model::Sums sums;
   recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
-    const auto kind = copy_record<wst_hdr>(bytes).kind;
-    if (gone_ || (kind != WST_WAIT && kind != WST_SUMS) || !fits(kind, bytes)) return;
-    if (kind == WST_WAIT) {
-      const auto wait = copy_record<wst_wait>(bytes);
+    if (gone_) return;
+    const auto kind = kind_of(bytes);
+    if (kind == WST_WAIT && read_record(wait, bytes)) {
       // Births were kept.
       if (missed(wait.tid) && !(wait.flags & WST_WAIT_BORN)) keep(wait);
-    } else if (missed(copy_record<wst_sums>(bytes).tid)) {
-      read_sums(sums, bytes);
-      keep(sums);
+    } else if (kind == WST_SUMS && read_sums(sums, bytes)) {
+      if (missed(sums.head.tid)) keep(sums);
     }
   });
 }
@@ -102,6 +104,7 @@ void Callers::took(std::uint64_t bytes) {
 void Callers::give_up() {
   gone_ = true;
   kept_ = nullptr;
+  numbers_ = {};
   threads_ = {};
 }
 

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
+#include <vector>
 
+#include "model/numbering.h"
 #include "model/recording.h"
 #include "recording/reader.h"
 
@@ -40,6 +41,8 @@ class Callers {
     std::uint64_t missed_until = 0;  // up to this chunk, if it has passed and calls
   };
 
+  /// Null: there is no room for it.
+  Thread* thread(model::Tid tid);
   /// Whether to keep what the thread did.
   bool wants(model::Tid tid);
   void keep(const wst_wait& wait);
@@ -52,7 +55,8 @@ class Callers {
   bool gone_ = false;
   bool any_late_ = false, any_missed_ = false;
   std::uint64_t missed_until_ = 0;
-  std::unordered_map<model::Tid, Thread> threads_;
+  model::Numbering numbers_;
+  std::vector<Thread> threads_;  // by number
   std::unique_ptr<model::Recording> kept_ = std::make_unique<model::Recording>();
 };
 

@@ -2,7 +2,6 @@
 #include "load/file_source.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -19,36 +18,6 @@ using model::TimeNs;
 
 constexpr TimeNs kFirst = std::numeric_limits<TimeNs>::min();
 constexpr TimeNs kLast = std::numeric_limits<TimeNs>::max();
-
-bool is_state(std::uint8_t kind) {
-  return kind == WST_WAIT || kind == WST_SUMS || kind == WST_SLICE || kind == WST_MIGRATE;
-}
-
-/// Where a chunk lies that holds states, how many bytes of them, and of what time.
-struct Place {
-  std::uint64_t at = 0;
-  std::uint64_t bytes = 0;
-  TimeNs first = kLast, last = kFirst;
-};
-
-std::uint32_t number_at(std::span<const std::byte> bytes, std::size_t offset) {
-  std::uint32_t number = 0;
-  std::memcpy(&number, bytes.data() + offset, sizeof number);
-  return number;
-}
-
-Place place_of(const recording::Chunk& chunk) {
-  Place place{chunk.at};
-  recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
-    wst_hdr header;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (!is_state(header.kind) || !believable(header.ts)) return;
-    place.bytes += bytes.size();
-    place.first = std::min(place.first, static_cast<TimeNs>(header.ts));
-    place.last = std::max(place.last, static_cast<TimeNs>(header.ts));
-  });
-  return place;
-}
 
 Error changed(const std::string& path) {
   return {ErrorCode::kUnreadable, path + " has changed while it was read"};
@@ -125,60 +94,46 @@ class InFile final : public Source {
   }
 
  private:
-  /// The first ones of a slab are mostly the last ones of the slab before it too, which is asked
-  /// for next. Null: it has changed.
-  const recording::Chunk* chunk(const Place& place, std::size_t nth_of_slab) {
-    for (const recording::Chunk& kept : kept_chunks_) {
-      if (kept.at == place.at) return &kept;
-    }
-    constexpr std::size_t kMostBytes = std::size_t{2} << 20;
-    recording::Chunk& to = nth_of_slab < kept_chunks_.size() ? kept_chunks_[nth_of_slab] : chunk_;
-    to.at = 0;
-    if (!reader_.read_again(place.at, to)) return nullptr;
-    if (&to == &chunk_ || to.bytes.size() <= kMostBytes) return &to;
-    chunk_ = std::exchange(to, {});
-    return &chunk_;
-  }
-
   bool add(std::span<const std::byte> bytes, TimeNs lo, TimeNs hi,
            const std::unordered_set<model::Tid>* only) {
-    wst_hdr header;
-    std::memcpy(&header, bytes.data(), sizeof header);
-    if (!is_state(header.kind) || !believable(header.ts)) return false;
-    const auto at = static_cast<TimeNs>(header.ts);
+    const TimeNs at = time_of(bytes);
     if (at < lo || at >= hi) return false;
-    switch (header.kind) {
+    switch (kind_of(bytes)) {
       case WST_WAIT:
         return add_wait(bytes, only);
       case WST_SUMS:
         return add_sums(bytes, only);
       case WST_SLICE:
-        return !only && append_if_fits(slab_.slices, bytes);
+        return !only && append(slab_.slices, bytes);
       case WST_MIGRATE:
-        return append_if_fits(slab_.migrations, bytes);
+        return append(slab_.migrations, bytes);
       default:
         return false;  // nothing asks for it
     }
   }
 
+  template <typename Record>
+  static bool append(std::vector<Record>& records, std::span<const std::byte> bytes) {
+    Record record;
+    if (!read_record(record, bytes)) return false;
+    records.push_back(record);
+    return true;
+  }
+
   bool add_wait(std::span<const std::byte> bytes, const std::unordered_set<model::Tid>* only) {
-    if (bytes.size() < kFirstWaitBytes) return false;
-    if (only && !only->contains(number_at(bytes, offsetof(wst_wait, tid)))) return false;
-    return append_if_fits(slab_.waits, bytes, kFirstWaitBytes);
+    wst_wait wait;
+    if (!read_record(wait, bytes) || (only && !only->contains(wait.tid))) return false;
+    slab_.waits.push_back(wait);
+    return true;
   }
 
   /// What the entries took before is used again.
   bool add_sums(std::span<const std::byte> bytes, const std::unordered_set<model::Tid>* only) {
-    if (bytes.size() < sizeof(wst_sums)) return false;
-    if (only && !only->contains(number_at(bytes, offsetof(wst_sums, tid)))) return false;
-    if (!sums_fit(bytes)) return false;
-    model::Sums sums;
-    if (!spare_sums_.empty()) {
-      sums = std::move(spare_sums_.back());
-      spare_sums_.pop_back();
-    }
-    read_sums(sums, bytes);
+    if (spare_sums_.empty()) spare_sums_.emplace_back();
+    model::Sums& sums = spare_sums_.back();
+    if (!read_sums(sums, bytes) || (only && !only->contains(sums.head.tid))) return false;
     slab_.sums.push_back(std::move(sums));
+    spare_sums_.pop_back();
     return true;
   }
 
@@ -192,7 +147,6 @@ class InFile final : public Source {
   Recording slab_;
   std::vector<model::Sums> spare_sums_;
   recording::Chunk chunk_;
-  std::array<recording::Chunk, 3> kept_chunks_;
 };
 
 }  // namespace
@@ -206,8 +160,7 @@ Result<std::unique_ptr<Source>> open_source(const std::string& path, const Sourc
   while (reader->next(chunk)) {
     if (!loader.take(chunk)) return too_much_memory(path, limits.max_memory);
     if (chunk.chunk_class != recording::ChunkClass::kEvents) continue;
-    const Place place = place_of(chunk);
-    if (place.bytes > 0) places.push_back(place);
+    if (loader.place().bytes > 0) places.push_back(loader.place());
   }
   const bool in_memory = loader.has_states();
   if (!in_memory) {

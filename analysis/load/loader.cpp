@@ -51,8 +51,11 @@ bool Loader::take(const recording::Chunk& chunk) {
     if (!read_meta(recording_.meta, chunk.bytes)) recording_.stats.bad_records++;
     return true;
   }
+  place_ = {chunk.at};
   const bool whole = recording::for_each_record(chunk.bytes, [&](std::span<const std::byte> bytes) {
-    if (memory_ <= max_memory_) add_record(bytes);
+    if (memory_ > max_memory_) return;
+    recording_.stats.records++;
+    if (!add_record(bytes)) recording_.stats.bad_records++;
   });
   if (!whole) recording_.stats.bad_records++;
   if (keep_states_ && state_memory_ > max_states_) drop_states();
@@ -60,23 +63,16 @@ bool Loader::take(const recording::Chunk& chunk) {
   return memory_ <= max_memory_;
 }
 
-void Loader::add_record(std::span<const std::byte> bytes) {
-  recording_.stats.records++;
-  const auto header = copy_record<wst_hdr>(bytes);
-  if (!fits(header.kind, bytes)) {
-    recording_.stats.bad_records++;
-    return;
-  }
-  switch (header.kind) {
+bool Loader::add_record(std::span<const std::byte> bytes) {
+  switch (kind_of(bytes)) {
     case WST_TASK:
-      return add_task(copy_record<wst_task>(bytes));
+      return add_task(bytes);
     case WST_WAIT:
       return add_wait(bytes);
     case WST_SLICE:
       return add_slice(bytes);
     case WST_API:
-      add_to(recording_.api, bytes);
-      return callers_.see_call(recording_.api.back().tid);
+      return add_api(bytes);
     case WST_LOSS:
       return add_to(recording_.losses, bytes);
     case WST_FILE:
@@ -84,25 +80,27 @@ void Loader::add_record(std::span<const std::byte> bytes) {
     case WST_SUMS:
       return add_sums(bytes);
     case WST_MIGRATE:
-      if (!keep_states_) callers_.add(copy_record<wst_migrate>(bytes));
-      return add_state(recording_.migrations, bytes);
+      return add_move(bytes);
     case WST_POLLSET:
-      return add_state(recording_.pollsets, bytes);
+      return add_pollset(bytes);
     case WST_END:
       return add_to(recording_.ends, bytes);
     case WST_SAMPLE:
       return add_to(recording_.samples, bytes);
     case WST_EXIT:
     case WST_QUIET:
-      return;
+      return true;
     default:
       recording_.stats.unknown_records++;
+      return true;
   }
 }
 
 /// Of a task that is named again, the latest name counts; a recording of bounded size does not hold
 /// the names in the order of time.
-void Loader::add_task(const wst_task& r) {
+bool Loader::add_task(std::span<const std::byte> bytes) {
+  wst_task r;
+  if (!read_record(r, bytes)) return false;
   const auto [entry, added] = recording_.tasks.try_emplace(r.tid);
   if (added)
     memory_ += sizeof(*entry) + sizeof(std::pair<const model::Tid, std::uint64_t>) +
@@ -110,69 +108,102 @@ void Loader::add_task(const wst_task& r) {
   model::Task& task = entry->second;
   task.target |= (r.flags & WST_TASK_TARGET) != 0;
   std::uint64_t& at = named_[r.tid];
-  if (r.h.ts < at) return;
+  if (r.h.ts < at) return true;
   at = r.h.ts;
   task.tid = r.tid;
   task.ns_tid = r.ns_tid;
   task.pid = r.tgid;
   task.comm = bounded_text(r.comm, sizeof r.comm);
   task.kernel = (r.flags & WST_TASK_KERNEL) != 0;
+  return true;
 }
 
-void Loader::add_file(std::span<const std::byte> bytes) {
+bool Loader::add_api(std::span<const std::byte> bytes) {
+  if (!add_to(recording_.api, bytes)) return false;
+  callers_.see_call(recording_.api.back().tid);
+  return true;
+}
+
+bool Loader::add_file(std::span<const std::byte> bytes) {
+  if (!file_fits(bytes)) return false;
   const auto r = copy_record<wst_file>(bytes);
   const auto [entry, added] = recording_.files.try_emplace({r.ino, r.dev, r.generation});
   if (added) memory_ += sizeof(*entry) + kNodeBytes + sizeof r.fs_type + 2 * kTextBytes;
   memory_ -= entry->second.path.capacity();
   entry->second = to_file(r, bytes);
   memory_ += entry->second.path.capacity();
+  return true;
 }
 
-void read_sums(model::Sums& sums, std::span<const std::byte> bytes) {
-  sums.head = copy_record<wst_sums>(bytes);
-  sums.entries.resize(sums.head.count);
-  if (sums.entries.empty()) return;
-  std::memcpy(static_cast<void*>(sums.entries.data()), bytes.data() + sizeof(wst_sums),
-              sums.entries.size() * sizeof(wst_sum));
-}
-
-void Loader::add_sums(std::span<const std::byte> bytes) {
+bool Loader::add_sums(std::span<const std::byte> bytes) {
   if (!keep_states_) {
     model::Sums& sums = passing_sums_;
-    read_sums(sums, bytes);
+    if (!read_sums(sums, bytes)) return false;
+    place_.note(sums.head.h);
     for (const wst_sum& sum : sums.entries) recording_.last_wakes.see(sums.head, sum);
     callers_.add(sums);
-    return;
+    return true;
   }
-  const model::Sums& sums = recording_.sums.emplace_back();
-  read_sums(recording_.sums.back(), bytes);
+  model::Sums& sums = recording_.sums.emplace_back();
+  if (!read_sums(sums, bytes)) {
+    recording_.sums.pop_back();
+    return false;
+  }
+  place_.note(sums.head.h);
   add_state_memory(kVectorFactor * sizeof sums + sums.head.count * sizeof(wst_sum) + kNodeBytes);
+  return true;
 }
 
-void Loader::add_wait(std::span<const std::byte> bytes) {
-  if (keep_states_) {
-    add_state(recording_.waits, bytes);
-    last_ns_ = std::max(last_ns_, static_cast<TimeNs>(recording_.waits.back().h.ts));
-    return;
-  }
-  const auto wait = copy_record<wst_wait>(bytes);
+bool Loader::add_wait(std::span<const std::byte> bytes) {
+  wst_wait wait;
+  if (!read_record(wait, bytes)) return false;
+  place_.note(wait.h);
   last_ns_ = std::max(last_ns_, static_cast<TimeNs>(wait.h.ts));
+  if (keep_states_) {
+    keep_state(recording_.waits, wait);
+    return true;
+  }
   recording_.last_wakes.see(wait);
   recording_.expired_waits.see(wait);
   callers_.add(wait);
+  return true;
 }
 
 /// By its main thread's latest name, else by the first name of any that ran.
-void Loader::add_slice(std::span<const std::byte> bytes) {
-  const auto slice = copy_record<wst_slice>(bytes);
+bool Loader::add_slice(std::span<const std::byte> bytes) {
+  wst_slice slice;
+  if (!read_record(slice, bytes)) return false;
+  place_.note(slice.h);
   const bool main = slice.tid == slice.tgid;
   const auto [known, fresh] = runners_.try_emplace(slice.tgid);
   Runner& runner = known->second;
-  if (fresh) memory_ += sizeof *known + kNodeBytes + WST_COMM_LEN + kTextBytes;
+  if (fresh) memory_ += sizeof *known + kNodeBytes;
   if (fresh || (main && (!runner.main || slice.h.ts >= runner.at)) ||
-      (!main && !runner.main && slice.h.ts < runner.at))
-    runner = {slice.h.ts, main, bounded_text(slice.comm, sizeof slice.comm)};
-  add_state(recording_.slices, bytes);
+      (!main && !runner.main && slice.h.ts < runner.at)) {
+    runner.at = slice.h.ts;
+    runner.main = main;
+    std::memcpy(runner.comm, slice.comm, sizeof runner.comm);
+  }
+  if (keep_states_) keep_state(recording_.slices, slice);
+  return true;
+}
+
+bool Loader::add_move(std::span<const std::byte> bytes) {
+  wst_migrate move;
+  if (!read_record(move, bytes)) return false;
+  place_.note(move.h);
+  if (keep_states_)
+    keep_state(recording_.migrations, move);
+  else
+    callers_.add(move);
+  return true;
+}
+
+bool Loader::add_pollset(std::span<const std::byte> bytes) {
+  wst_pollset set;
+  if (!read_record(set, bytes)) return false;
+  if (keep_states_) keep_state(recording_.pollsets, set);
+  return true;
 }
 
 void Loader::add_state_memory(std::uint64_t bytes) {
@@ -236,7 +267,8 @@ Recording Loader::finish(const recording::ReadStats& read) {
   std::stable_sort(recording_.api.begin(), recording_.api.end(), by_time);
   sort_samples(recording_.meta.nvml);
   if (!keep_states_) {
-    for (auto& [pid, runner] : runners_) recording_.runners[pid] = std::move(runner.name);
+    for (const auto& [pid, runner] : runners_)
+      recording_.runners[pid] = bounded_text(runner.comm, sizeof runner.comm);
   }
   TimeNs last = last_ns_;
   if (!recording_.api.empty())

@@ -13,6 +13,7 @@
 #include "load/believable.h"
 #include "load/callers.h"
 #include "load/memory.h"
+#include "load/place.h"
 #include "model/recording.h"
 #include "recording/reader.h"
 
@@ -30,6 +31,9 @@ class Loader {
 
   /// False: there is more than the memory that it may take.
   bool take(const recording::Chunk& chunk);
+
+  /// Of the last chunk: where it lies, and what of states it holds.
+  const Place& place() const { return place_; }
 
   bool has_states() const { return keep_states_; }
   /// Takes, when all chunks have been, the states that it let pass before it knew that they were
@@ -57,29 +61,35 @@ class Loader {
   struct Runner {
     std::uint64_t at = 0;
     bool main = false;
-    std::string name;
+    char comm[WST_COMM_LEN] = {};
   };
 
-  void add_record(std::span<const std::byte> bytes);
-  void add_wait(std::span<const std::byte> bytes);
-  void add_slice(std::span<const std::byte> bytes);
-  void add_task(const wst_task& r);
-  void add_file(std::span<const std::byte> bytes);
-  void add_sums(std::span<const std::byte> bytes);
+  // False: the record is not what its kind must be.
+  bool add_record(std::span<const std::byte> bytes);
+  bool add_task(std::span<const std::byte> bytes);
+  bool add_wait(std::span<const std::byte> bytes);
+  bool add_slice(std::span<const std::byte> bytes);
+  bool add_api(std::span<const std::byte> bytes);
+  bool add_file(std::span<const std::byte> bytes);
+  bool add_sums(std::span<const std::byte> bytes);
+  bool add_move(std::span<const std::byte> bytes);
+  bool add_pollset(std::span<const std::byte> bytes);
   void add_state_memory(std::uint64_t bytes);
   void drop_states();
   void begin_where_whole(model::TimeNs gone_until);
 
   template <typename Record>
-  void add_to(std::vector<Record>& records, std::span<const std::byte> bytes) {
-    records.push_back(copy_record<Record>(bytes));
-    memory_ += kVectorFactor * sizeof(Record);
+  bool add_to(std::vector<Record>& records, std::span<const std::byte> bytes) {
+    Record record;
+    if (!read_record(record, bytes)) return false;
+    records.push_back(record);
+    memory_ += kVectorFactor * sizeof record;
+    return true;
   }
   template <typename Record>
-  void add_state(std::vector<Record>& records, std::span<const std::byte> bytes) {
-    if (!keep_states_) return;
-    records.push_back(copy_record<Record>(bytes));
-    add_state_memory(kVectorFactor * sizeof(Record));
+  void keep_state(std::vector<Record>& records, const Record& record) {
+    records.push_back(record);
+    add_state_memory(kVectorFactor * sizeof record);
   }
 
   model::Recording recording_;
@@ -89,22 +99,11 @@ class Loader {
   std::uint64_t memory_ = 0, state_memory_ = 0;
   bool keep_states_ = true;
   model::TimeNs last_ns_ = 0;  // of waits
+  Place place_;
   model::Sums passing_sums_;
   Callers callers_;
   model::TimeNs gone_until_ = 0;  // what lies before has made way
 };
-
-/// The record that these bytes hold, which must fit.
-void read_sums(model::Sums& sums, std::span<const std::byte> bytes);
-
-/// Appends the record, if it is one; see fits().
-template <typename Record>
-bool append_if_fits(std::vector<Record>& records, std::span<const std::byte> bytes,
-                    std::size_t least = sizeof(Record)) {
-  if (!fits<Record>(bytes, least)) return false;
-  records.push_back(copy_record<Record>(bytes));
-  return true;
-}
 
 Error too_much_memory(const std::string& path, std::uint64_t max_memory);
 
