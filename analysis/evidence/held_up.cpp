@@ -28,31 +28,50 @@ TimeNs seen_at(const wst_api& call) {
   return call.call == WST_API_SUBMIT ? last_of(call) : time_of(call);
 }
 
-}  // namespace
+std::vector<const wst_sample*> samples_in_driver(const model::Recording& recording) {
+  std::vector<const wst_sample*> samples;
+  for (const wst_sample& sample : recording.samples) {
+    if (sample.nr < 0 && model::in_driver(recording.meta, sample)) samples.push_back(&sample);
+  }
+  return samples;
+}
 
-std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording) {
-  std::map<model::Tid, std::vector<Sighting>> threads;
+/// Of the threads of these samples alone, in the order in which the threads were seen at them.
+std::map<model::Tid, std::vector<std::size_t>> calls_of_threads(
+    const model::Recording& recording, const std::vector<const wst_sample*>& samples) {
   std::map<model::Tid, std::vector<std::size_t>> calls;
-  for (std::size_t i = 0; i < recording.api.size(); i++) calls[recording.api[i].tid].push_back(i);
+  for (const wst_sample* sample : samples) calls.try_emplace(sample->tid);
+  if (calls.empty()) return calls;
+  for (std::size_t i = 0; i < recording.api.size(); i++) {
+    const auto thread = calls.find(recording.api[i].tid);
+    if (thread != calls.end()) thread->second.push_back(i);
+  }
   for (auto& [tid, of_thread] : calls) {
     std::stable_sort(of_thread.begin(), of_thread.end(), [&](std::size_t a, std::size_t b) {
       return seen_at(recording.api[a]) < seen_at(recording.api[b]);
     });
   }
-  for (const wst_sample& sample : recording.samples) {
-    const auto of_thread = calls.find(sample.tid);
-    if (of_thread == calls.end() || sample.nr >= 0 || !model::in_driver(recording.meta, sample))
-      continue;
-    const auto at = static_cast<TimeNs>(sample.h.ts);
+  return calls;
+}
+
+}  // namespace
+
+std::map<std::size_t, TimeNs> held_up_submits(const model::Recording& recording) {
+  std::map<model::Tid, std::vector<Sighting>> threads;
+  const auto samples = samples_in_driver(recording);
+  const auto calls = calls_of_threads(recording, samples);
+  for (const wst_sample* sample : samples) {
+    const auto& of_thread = calls.at(sample->tid);
+    const auto at = static_cast<TimeNs>(sample->h.ts);
     const auto next = std::upper_bound(
-        of_thread->second.begin(), of_thread->second.end(), at,
+        of_thread.begin(), of_thread.end(), at,
         [&](TimeNs t, std::size_t call) { return t < seen_at(recording.api[call]); });
-    if (next == of_thread->second.begin()) continue;
+    if (next == of_thread.begin()) continue;
     // A call that is timed and goes on at this time is the one that the thread is in.
-    if (next != of_thread->second.end() && entry_of(recording.api[*next]) <= at) continue;
+    if (next != of_thread.end() && entry_of(recording.api[*next]) <= at) continue;
     const wst_api& last = recording.api[*std::prev(next)];
     if (last.call == WST_API_SUBMIT && at - seen_at(last) >= kLaunchNs)
-      threads[sample.tid].push_back({at, *std::prev(next)});
+      threads[sample->tid].push_back({at, *std::prev(next)});
   }
   std::map<std::size_t, TimeNs> held_up;
   for (auto& [tid, seen] : threads) {

@@ -14,8 +14,9 @@ using model::TimeNs;
 
 namespace {
 
-/// How many waits a segment has, about.
-constexpr std::size_t kBlock = 16;
+/// How many waits a segment has, about. Few: a walk asks for one or two waits of a thread, then
+/// goes on to another one.
+constexpr std::size_t kBlock = 4;
 constexpr std::uint32_t kNotKnown = ~std::uint32_t{0};
 
 TimeNs begin_of(const Sums* sums) {
