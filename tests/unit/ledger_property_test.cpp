@@ -22,7 +22,12 @@ using model::DurationNs;
 using model::Finding;
 using testing::RandomRecording;
 
+// The sanitizers look for other faults, and make each recording thirty times as dear.
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::uint64_t kRecordings = 600;
+#else
 constexpr std::uint64_t kRecordings = 3'000;
+#endif
 
 void check_finding(const Finding& f, const Diagnosis& d) {
   EXPECT_GT(f.ns, 0);
