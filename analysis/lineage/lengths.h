@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <vector>
 
 #include "model/time.h"
 
@@ -13,23 +13,26 @@ class Lengths {
  public:
   void add(model::DurationNs length);
   void add(const Lengths& others);
-  /// These but for one piece of that length, which must be among them.
-  Lengths without(model::DurationNs length) const;
-
   /// Half of the time lies in pieces that are not longer; 0: there are none. The mean of the step
   /// that it falls into. Of a thread that computes in a few long runs and many short ones it is a
   /// long one, which a median by number is not.
-  model::DurationNs median_by_time() const;
+  ///
+  /// One piece of length `but_for`, which must be among them, is not asked; 0: all are.
+  model::DurationNs median_by_time(model::DurationNs but_for = 0) const;
 
   /// The sum of what each piece has more than `length`, by the means of the steps.
   model::DurationNs beyond(model::DurationNs length) const;
 
  private:
   struct Step {
+    int number = 0;
     std::uint64_t pieces = 0;
     model::DurationNs ns = 0;
   };
-  std::map<int, Step> steps_;
+
+  void add(const Step& step);
+
+  std::vector<Step> steps_;  // by number
   model::DurationNs ns_ = 0;
 };
 

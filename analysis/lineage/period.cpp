@@ -69,7 +69,7 @@ Excess Period::excess(const Usual& usual) const {
   std::map<model::Cause, DurationNs> medians;
   for (const auto& [cause, length] : longest) {
     const auto all = usual.find(cause);
-    if (all != usual.end()) medians[cause] = all->second.without(length).median_by_time();
+    if (all != usual.end()) medians[cause] = all->second.median_by_time(length);
   }
   Excess excess;
   for (const Spent& spent : spent_) {
