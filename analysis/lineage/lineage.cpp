@@ -2,7 +2,6 @@
 #include "lineage/lineage.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <variant>
 

@@ -16,12 +16,6 @@ namespace {
 /// Objects that one period tells apart.
 constexpr std::size_t kMostObjects = 64;
 
-/// a * b / c; both factors fit a long double's mantissa, their product does not fit 64 bits.
-DurationNs scaled(DurationNs a, DurationNs b, DurationNs c) {
-  return static_cast<DurationNs>(static_cast<long double>(a) * static_cast<long double>(b) /
-                                 static_cast<long double>(c));
-}
-
 }  // namespace
 
 Period::Spent& Period::of(const Leaf& piece) {
@@ -98,18 +92,18 @@ std::vector<Leaf> Period::spread(Interval late, const Usual& usual, Excess& left
   DurationNs before = 0;
   for (const Excess::Part& part : all.parts) {
     before += part.ns;
-    take(part.longest, late.lo + scaled(first, before, whole));
+    take(part.longest, late.lo + model::scaled(first, before, whole));
   }
   before = 0;
   for (const Spent& spent : spent_) {
     before += spent.ns;
-    take(spent.longest, late.lo + first + scaled(late.length() - first, before, ns_));
+    take(spent.longest, late.lo + first + model::scaled(late.length() - first, before, ns_));
   }
   if (begin < late.hi) leaves.back().at.hi = late.hi;
 
   left.parts.clear();
   for (Excess::Part& part : all.parts) {
-    part.ns = scaled(part.ns, whole - first, whole);
+    part.ns = model::scaled(part.ns, whole - first, whole);
     if (part.ns > 0 && left.parts.size() < kMostObjects) left.parts.push_back(std::move(part));
   }
   return leaves;

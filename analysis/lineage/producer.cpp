@@ -31,10 +31,6 @@ bool works_ahead(const timeline::Timeline& timeline, model::Tid tid, model::Tid 
 
 }  // namespace
 
-Delivery last_delivery(const timeline::Timeline& timeline, const model::Leaf& leaf) {
-  return last_delivery(timeline, leaf, 0);
-}
-
 Delivery last_delivery(const timeline::Timeline& timeline, const model::Leaf& leaf,
                        std::size_t from) {
   Delivery last;

@@ -18,10 +18,8 @@ struct Delivery {
 /// work already when that wait began, so what it does during the wait is only the end of what made
 /// it late. One that is asked and answers is not: it waited for the asking thread until just
 /// before. Waits for locks are none for deliveries, and end the search.
-Delivery last_delivery(const timeline::Timeline& timeline, const model::Leaf& leaf);
-
-/// The same for the waits of the chain from place `from` on, up to the end of the leaf.
+/// `from`: of the waits of the chain from this place on.
 Delivery last_delivery(const timeline::Timeline& timeline, const model::Leaf& leaf,
-                       std::size_t from);
+                       std::size_t from = 0);
 
 }  // namespace whystall::lineage

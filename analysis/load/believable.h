@@ -12,16 +12,22 @@
 
 namespace whystall::load {
 
-/// Copies a record whose tail may be missing (older writer) or longer than known (newer writer).
+/// Copies a record whose tail may be missing (older writer) or longer than known (newer writer)
+/// over `record`.
+template <typename Record>
+void copy_record(Record& record, std::span<const std::byte> bytes) {
+  if (bytes.size() >= sizeof(Record)) {  // most are; of a size that the compiler knows
+    std::memcpy(static_cast<void*>(&record), bytes.data(), sizeof record);
+    return;
+  }
+  record = {};
+  std::memcpy(static_cast<void*>(&record), bytes.data(), bytes.size());
+}
+
 template <typename Record>
 Record copy_record(std::span<const std::byte> bytes) {
-  if (bytes.size() >= sizeof(Record)) {  // most are; of a size that the compiler knows
-    Record record;
-    std::memcpy(static_cast<void*>(&record), bytes.data(), sizeof record);
-    return record;
-  }
-  Record record{};
-  std::memcpy(static_cast<void*>(&record), bytes.data(), bytes.size());
+  Record record;
+  copy_record(record, bytes);
   return record;
 }
 
@@ -91,10 +97,7 @@ inline constexpr std::size_t kLeastBytes<wst_sample> = 40;
 template <typename Record>
 bool read_record(Record& record, std::span<const std::byte> bytes) {
   if (bytes.size() < kLeastBytes<Record>) return false;
-  if (bytes.size() >= sizeof(Record))  // most are; of a size that the compiler knows
-    std::memcpy(static_cast<void*>(&record), bytes.data(), sizeof record);
-  else
-    record = copy_record<Record>(bytes);
+  copy_record(record, bytes);
   return believable(record);
 }
 

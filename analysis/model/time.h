@@ -18,4 +18,11 @@ struct Interval {
   DurationNs length() const { return hi > lo ? hi - lo : 0; }
 };
 
+/// a * b / c, towards 0. Each of them fits a long double's mantissa; the product does not fit 64
+/// bits.
+inline DurationNs scaled(DurationNs a, DurationNs b, DurationNs c) {
+  return static_cast<DurationNs>(static_cast<long double>(a) * static_cast<long double>(b) /
+                                 static_cast<long double>(c));
+}
+
 }  // namespace whystall::model

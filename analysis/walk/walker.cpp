@@ -196,10 +196,7 @@ void Walker::mixed_round(Tid tid, const timeline::Mix& mix, Interval round, Inte
                          Edge edge) {
   TimeNs done = round.lo;
   auto take = [&](model::DurationNs amount) {
-    // Both fit a long double's mantissa, their product does not fit 64 bits.
-    const auto part = static_cast<model::DurationNs>(static_cast<long double>(amount) *
-                                                     static_cast<long double>(round.length()) /
-                                                     static_cast<long double>(mix.length));
+    const model::DurationNs part = model::scaled(amount, round.length(), mix.length);
     const Interval interval{done, std::min(round.hi, done + part)};
     done = interval.hi;
     return interval;
