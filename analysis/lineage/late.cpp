@@ -2,6 +2,7 @@
 #include "lineage/late.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace whystall::lineage {
@@ -65,7 +66,8 @@ void Late::go_back(const walk::Walks& walks, TimeNs lo) {
   lo = std::max<TimeNs>(lo, 0);  // the clock begins there
   DurationNs step = std::max(at_.length(), kFirstStep);
   while (state_ != State::kEnded && back_to_ > lo) {
-    const Interval part{std::max(lo, back_to_ - std::min(step, kMostBack)), back_to_};
+    if (back_to_ <= enough()) return end();
+    const Interval part{std::max({lo, enough(), back_to_ - std::min(step, kMostBack)}), back_to_};
     const auto leaves = walks.past(producer_, part, waited_);
     for (auto leaf = leaves.rbegin(); leaf != leaves.rend() && state_ != State::kEnded; ++leaf) {
       see(walks, *leaf);
@@ -73,6 +75,12 @@ void Late::go_back(const walk::Walks& walks, TimeNs lo) {
     }
     step = std::min(step, kMostBack) * 2;
   }
+}
+
+/// What is before does not matter. It is known once the period's begin is.
+TimeNs Late::enough() const {
+  if (state_ == State::kInPeriod) return std::numeric_limits<TimeNs>::min();
+  return begin_ - std::min(kUsualPeriods * (at_.hi - begin_), kMostUsual);
 }
 
 /// Leaves come against the time, cut anywhere.
@@ -85,9 +93,8 @@ void Late::see(const walk::Walks& walks, Leaf leaf) {
       leaf.at.lo = std::max(leaf.at.lo, at_.hi - kMostBack);
   }
   if (state_ == State::kBefore) {
-    const TimeNs enough = begin_ - std::min(kUsualPeriods * (at_.hi - begin_), kMostUsual);
-    if (leaf.at.hi <= enough) return end();
-    leaf.at.lo = std::max(leaf.at.lo, enough);
+    if (leaf.at.hi <= enough()) return end();
+    leaf.at.lo = std::max(leaf.at.lo, enough());
   }
   if (waits) {
     // What was waited for belongs to others.

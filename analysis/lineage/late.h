@@ -58,6 +58,7 @@ class Late {
   void see(const walk::Walks& walks, model::Leaf leaf);
   bool waits_for_work(const walk::Walks& walks, const model::Leaf& leaf) const;
   model::Confidence sureness(model::Cause cause) const;
+  model::TimeNs enough() const;
   void leave_period(model::TimeNs begin);
   void take_pending();
 
